@@ -1,0 +1,189 @@
+/* What the subcommands share (cmd.h): reports on stderr, the state of stdout, signals. */
+#include "config.h"
+
+#include "cmd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/utf8.h"
+
+/* ---- start ---- */
+
+/* A closed standard descriptor would be given to the next file opened, and what is meant
+ * for the terminal would land in it. Put /dev/null there, opened the wrong way round for
+ * stdout so that a lost answer is still an error; stdin reads as empty. */
+static void fill_descriptors(void)
+{
+    static const int how[] = { O_RDONLY, O_RDONLY, O_WRONLY };
+
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", how[fd]) != fd)
+            _exit(ERR_FAILED);
+}
+
+static volatile sig_atomic_t caught;        /* signal number */
+static volatile sig_atomic_t catching;      /* the command ends in order */
+static atomic_bool cancel;
+static int wake[2] = { -1, -1 };
+
+static void on_signal(int sig)
+{
+    int saved = errno;
+
+    if (!catching || caught)
+        _exit(CMD_SIGNAL + sig);
+    caught = sig;
+    atomic_store(&cancel, true);
+    if (write(wake[1], "", 1) < 0) {
+        /* the pipe is full of earlier wake-ups: as good */
+    }
+    errno = saved;
+}
+
+void cmd_start(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction sa = { .sa_handler = on_signal }, was;
+
+    fill_descriptors();
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&sa.sa_mask);
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
+            sigaction(signals[i], &sa, NULL);
+}
+
+int cmd_catch_signals(void)
+{
+    if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    catching = 1;
+    return wake[0];
+}
+
+int cmd_signal(void)
+{
+    return caught;
+}
+
+const atomic_bool *cmd_cancel(void)
+{
+    return &cancel;
+}
+
+/* ---- reports ---- */
+
+static void say(const char *raw)
+{
+    struct buf line = {0};
+
+    fflush(stdout);
+    buf_adds(&line, "vitrine: ");
+    utf8_visible(&line, raw, strlen(raw), UTF8_ONE_LINE);
+    buf_addc(&line, '\n');
+    fwrite(line.p, 1, line.n, stderr);
+    buf_release(&line);
+}
+
+void cmd_note(const char *fmt, ...)
+{
+    struct buf text = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    say(text.p);
+    buf_release(&text);
+}
+
+static void say_try(const struct cmd_call *c)
+{
+    fprintf(stderr, "Try 'vitrine %s%s--help' for more information.\n",
+            c->cmd ? c->cmd->name : "", c->cmd ? " " : "");
+}
+
+int cmd_usage(const struct cmd_call *c, const char *fmt, ...)
+{
+    struct buf text = {0};
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vaddf(&text, fmt, ap);
+    va_end(ap);
+    say(text.p);
+    say_try(c);
+    buf_release(&text);
+    return ERR_USAGE;
+}
+
+int cmd_fail(const struct cmd_call *c, const struct err *e)
+{
+    if (caught)
+        return CMD_SIGNAL + caught;
+    say(e->text);
+    if (e->kind == ERR_USAGE)
+        say_try(c);
+    return e->kind == ERR_NONE ? ERR_FAILED : (int)e->kind;
+}
+
+bool cmd_at_most(const struct cmd_call *c, size_t n)
+{
+    if (c->n_args <= n)
+        return true;
+    cmd_usage(c, "'%s' is one argument too many", c->args[n]);
+    return false;
+}
+
+/* ---- stdin and stdout ---- */
+
+static int out_errno;       /* of the first write that failed */
+
+bool cmd_flush(void)
+{
+    errno = 0;
+    if (fflush(stdout) && !out_errno)
+        out_errno = errno ? errno : EIO;
+    return !out_errno && !ferror(stdout);
+}
+
+int cmd_finish(int status)
+{
+    if (cmd_flush())
+        return status;
+    if (out_errno == EPIPE)
+        return CMD_PIPE;
+    cmd_note("cannot write to standard output: %s", strerror(out_errno ? out_errno : EIO));
+    return status ? status : ERR_FAILED;
+}
+
+bool cmd_read(const char *path, struct buf *out, struct err *e)
+{
+    bool is_stdin = !path || !strcmp(path, "-");
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n;
+
+    if (fd < 0)
+        return err_set(e, "cannot open %s: %s", path, strerror(errno));
+    do {
+        buf_reserve(out, 65536);
+        n = read(fd, out->p + out->n, 65536);
+        if (n > 0)
+            out->n += (size_t)n;
+    } while (n > 0 || (n < 0 && errno == EINTR && !caught));
+    out->p[out->n] = '\0';
+    if (n < 0)
+        err_set(e, "cannot read %s: %s", is_stdin ? "standard input" : path, strerror(errno));
+    if (!is_stdin)
+        close(fd);
+    return n == 0;
+}
