@@ -67,7 +67,8 @@ struct gguf_tensor {
  * empty file, a Git LFS pointer, an HTML page, gzip, zip, safetensors, a half download, a
  * directory. On failure NULL, e filled with kind ERR_MODEL. */
 struct gguf *gguf_open(const char *path, struct err *e);
-/* The same for bytes in memory (tests, fuzzing); name stands for the path in messages. */
+/* The same for bytes in memory (tests, fuzzing, a built-in model); name stands for the path
+ * in messages. p is borrowed and begins at a multiple of 8. Never a split model. */
 struct gguf *gguf_open_memory(const void *p, size_t n, const char *name, struct err *e);
 void gguf_free(struct gguf *g);
 
