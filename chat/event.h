@@ -113,6 +113,7 @@ struct chat_event {
 };
 
 void chat_event_release(struct chat_event *ev);
+void chat_event_copy(struct chat_event *dst, const struct chat_event *src);    /* deep */
 
 /* The names used in JSON and on the screen; the reverse returns -1 for an unknown name. */
 const char *chat_event_type_name(enum chat_event_type t);

@@ -17,16 +17,22 @@ struct chat_session;        /* a file open for appending */
 
 /* Make an id (YYYYMMDD-HHMMSS-xxxx) and the file with mode 0600 in the sessions directory. */
 struct chat_session *chat_session_create(struct err *e);
-/* Open an existing file to append to it. A torn last line is cut off first, with a note. */
+/* Open an existing file to append to it. A torn last line is closed with a newline, so that
+ * what follows is whole; readers skip it with a note. */
 struct chat_session *chat_session_append(const char *path, struct err *e);
+/* A session that is kept in memory only (--private); it has an id and no path. */
+struct chat_session *chat_session_memory(void);
 void chat_session_close(struct chat_session *s);
 
 const char *chat_session_id(const struct chat_session *s);
-const char *chat_session_path(const struct chat_session *s);
+const char *chat_session_path(const struct chat_session *s);     /* NULL: in memory */
 
 /* One write per event; sync asks for fsync (end of a message). */
 bool chat_session_write(struct chat_session *s, const struct chat_event *ev, bool sync,
                         struct err *e);
+
+/* Copy everything written so far to a new file (mode 0600, refuses to overwrite). */
+bool chat_session_copy(const struct chat_session *s, const char *to, struct err *e);
 
 /* Find a session by path, id, or unique beginning of an id; "last" is the newest. */
 bool chat_session_find(const char *name, struct buf *path, struct err *e);

@@ -1,0 +1,62 @@
+#ifndef CHAT_GENERATE_H
+#define CHAT_GENERATE_H
+
+/* One answer: evaluate a prompt, sample until something ends it, and tell it as events
+ * (prompt, token, tool_call, stop). A turn of the chat and the raw continuation of
+ * `ask --no-chat` are the same function with other templates. */
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "backend/sampler.h"
+#include "chat/event.h"
+#include "chat/model.h"
+#include "tokenizer/tokenizer.h"
+
+struct chat_settings;
+struct err;
+
+struct chat_generation {
+    /* in */
+    struct chat_model *model;
+    const struct tmpl *tmpl;        /* whose output syntax is split; "plain" splits nothing */
+    enum tmpl_channel start;        /* from the rendered prompt */
+    struct tok_ids *ids;            /* the whole prompt; sampled ids are appended, but not the
+                                       one that ended the turn */
+    size_t said;                    /* the last so many ids of the prompt are the beginning of
+                                       this answer, which goes on (0: a new answer) */
+    struct be_sampling how;
+    int n_top;
+    uint32_t limit;                 /* tokens at most; 0: until the context is full */
+    int message;                    /* id for the events */
+    unsigned attempt;
+    const atomic_bool *cancel;
+    const char *diverged;           /* why the cache may differ, when it does; or NULL */
+
+    /* Takes the event. Called on the caller's thread. */
+    void (*emit)(void *arg, struct chat_event *ev);
+    /* Positions read of the prompt so far, then tokens written; may be NULL. */
+    void (*progress)(void *arg, uint32_t done, uint32_t total, uint32_t decoded);
+    void *arg;
+
+    /* out */
+    enum chat_stop why;
+    uint32_t reused;
+    double prefill_s, decode_s;
+};
+
+/* How to sample, from the options. The seed must have been chosen. */
+void chat_sampling_from(const struct chat_settings *s, struct be_sampling *how);
+
+/* False when the device failed or the prompt does not fit (e has kind ERR_CONTEXT); a stop
+ * event was emitted in every case, so that a session never ends in mid-air. */
+bool chat_generate(struct chat_generation *g, struct err *e);
+
+/* Encode a rendered prompt. said gives the ids of a message for its SAID pieces. Adds BOS if
+ * the vocabulary asks for it and the template did not. This is the only place that does. */
+typedef const struct tok_ids *chat_said_fn(void *arg, size_t message);
+bool chat_encode_prompt(const struct chat_model *m, const struct tmpl_prompt *p,
+                        chat_said_fn *said, void *arg, struct tok_ids *out, struct err *e);
+
+#endif

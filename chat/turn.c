@@ -1,0 +1,567 @@
+/* What the worker does: load, and one turn after another.
+ *
+ * A turn: the user's message becomes an event and is on disk; the path of messages is
+ * rendered to pieces and encoded, except that what the model said goes in as the ids it
+ * sampled, so the prompt stays a prefix of the cache; then chat_generate() tells the answer
+ * as events, each of which goes to the file, the conversation and the front end. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "chat/generate.h"
+#include "chat/internal.h"
+
+/* ---- events ---- */
+
+static void chat_keep(struct chat *c, const struct chat_event *ev)
+{
+    struct err e = {0};
+    bool sync = ev->type == CHAT_EV_STOP ||
+                (ev->type == CHAT_EV_MESSAGE && ev->msg.role != CHAT_ROLE_ASSISTANT);
+
+    if (c->session && !chat_session_write(c->session, ev, sync, &e) && !c->write_failed) {
+        c->write_failed = true;
+        chat_notice(c, "%s; the chat goes on but is not saved", e.text);
+    }
+    chat_conv_apply(&c->conv, ev);
+    MEM_GROW(c->log.v, c->log.cap, c->log.n + 1);
+    chat_event_copy(&c->log.v[c->log.n++], ev);
+}
+
+void chat_emit_event(struct chat *c, struct chat_event *ev)
+{
+    if (ev->type <= CHAT_EV_STOP)
+        chat_keep(c, ev);
+    chat_push(c, ev);
+}
+
+/* Tell the front end the whole transcript again: the path to the head, from the log. */
+static void chat_tell_again(struct chat *c)
+{
+    struct chat_event reset = { .type = CHAT_EV_RESET };
+    int *path;
+    size_t n = chat_conv_path(&c->conv, c->conv.head, &path);
+    bool *on_path = xcalloc((size_t)c->conv.next_id + 1, sizeof *on_path);
+
+    for (size_t i = 0; i < n; i++)
+        on_path[path[i]] = true;
+    chat_push(c, &reset);
+    for (size_t i = 0; i < c->log.n; i++) {
+        const struct chat_event *ev = &c->log.v[i];
+        if (ev->type != CHAT_EV_SESSION &&
+            (ev->message >= c->conv.next_id || !on_path[ev->message]))
+            continue;
+        struct chat_event copy;
+        chat_event_copy(&copy, ev);
+        chat_push(c, &copy);
+    }
+    free(on_path);
+    free(path);
+}
+
+/* ---- the session ---- */
+
+/* A name or path is foreign: broken bytes must not cost the whole record. */
+static json_t *chat_foreign_text(const char *text)
+{
+    struct buf shown = {0};
+
+    if (!text || !*text)
+        return json_null();
+    utf8_visible(&shown, text, strlen(text), UTF8_ONE_LINE);
+    json_t *j = json_stringn(shown.p, shown.n);
+    buf_release(&shown);
+    return j;
+}
+
+static json_t *chat_session_record(struct chat *c, const char *id)
+{
+    const struct chat_settings *s = &c->work;
+    const struct be_info *info = be_info(c->model->be);
+    char created[40];
+    time_t now = time(NULL);
+    struct tm tm;
+
+    gmtime_r(&now, &tm);
+    strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", &tm);
+    json_t *model = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}",
+                              "name", chat_foreign_text(chat_model_name(c->model)),
+                              "path", chat_foreign_text(c->model->path),
+                              "sha256", chat_foreign_text(c->model->sha256),
+                              "arch", chat_foreign_text(info->arch),
+                              "quant", chat_foreign_text(info->quant),
+                              "bytes", (json_int_t)info->file_bytes);
+    json_t *sampler = json_pack("{s:f, s:I, s:f, s:f, s:f, s:I}", "temp", s->temp, "top_k",
+                                (json_int_t)s->top_k, "top_p", s->top_p, "min_p", s->min_p,
+                                "repeat_penalty", s->repeat_penalty, "repeat_last",
+                                (json_int_t)s->repeat_last);
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:I, s:I, s:o}", "version", 1,
+                     "id", id, "created", created, "program",
+                     PACKAGE_NAME " " PACKAGE_VERSION, "model", model, "template",
+                     tmpl_name(c->model->tmpl), "sampler", sampler, "seed",
+                     (json_int_t)s->seed, "ctx", (json_int_t)info->ctx, "backend",
+                     chat_foreign_text(info->device));
+}
+
+static void chat_publish_session(struct chat *c)
+{
+    const char *path = chat_session_path(c->session);
+
+    pthread_mutex_lock(&c->lock);
+    free((char *)c->now.session_id);
+    free((char *)c->now.session_path);
+    c->now.session_id = xstrdup(chat_session_id(c->session));
+    c->now.session_path = path ? xstrdup(path) : NULL;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* A session exists and its newest session event describes the model at work. */
+static bool chat_ensure_session(struct chat *c, struct err *e)
+{
+    if (!c->session) {
+        c->session = c->work.private_session ? chat_session_memory()
+                                                 : chat_session_create(e);
+        if (!c->session)
+            return false;
+        c->header_due = true;
+        chat_publish_session(c);
+    }
+    if (c->header_due) {
+        struct chat_event ev = { .type = CHAT_EV_SESSION };
+        ev.session = chat_session_record(c, chat_session_id(c->session));
+        c->header_due = false;
+        chat_emit_event(c, &ev);
+    }
+    return true;
+}
+
+static void chat_forget(struct chat *c)
+{
+    chat_session_close(c->session);
+    c->session = NULL;
+    chat_conv_release(&c->conv);
+    chat_conv_init(&c->conv);
+    chat_events_reset(&c->log);
+    pthread_mutex_lock(&c->lock);
+    free((char *)c->now.session_id);
+    free((char *)c->now.session_path);
+    c->now.session_id = c->now.session_path = NULL;
+    c->now.ctx_used = 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
+static int chat_add_message(struct chat *c, enum chat_role role, int parent, const char *text,
+                            size_t len, unsigned attempt)
+{
+    struct chat_event ev = { .type = CHAT_EV_MESSAGE, .message = c->conv.next_id };
+    int id = ev.message;
+
+    ev.msg.parent = parent;
+    ev.msg.role = role;
+    ev.msg.text = xmemdup0(text, len);
+    ev.msg.len = len;
+    ev.msg.attempt = attempt;
+    chat_emit_event(c, &ev);
+    return id;
+}
+
+/* ---- the prompt ---- */
+
+struct chat_path {
+    struct chat *c;
+    struct tmpl_message *messages;
+    int *ids;               /* message of each entry */
+    size_t n;
+};
+
+static const struct tok_ids *chat_said_ids(void *arg, size_t i)
+{
+    struct chat_path *p = arg;
+    return &chat_conv_find(&p->c->conv, p->ids[i])->ids;
+}
+
+static void chat_build_path(struct chat *c, int head, bool open, struct chat_path *out)
+{
+    int *ids;
+    size_t n = chat_conv_path(&c->conv, head, &ids);
+
+    *out = (struct chat_path){ .c = c, .ids = ids };
+    out->messages = xcalloc(n, sizeof *out->messages);
+    for (size_t i = 0; i < n; i++) {
+        const struct chat_conv_message *m = chat_conv_find(&c->conv, ids[i]);
+        bool own = m->ids.n && !strcmp(m->model_key, c->conv.model_key);
+        /* An answer that was stopped before its first token says nothing. */
+        if (m->role == CHAT_ROLE_ASSISTANT && !m->ids.n && !m->text.n && !m->think.n)
+            continue;
+        out->ids[out->n] = ids[i];
+        out->messages[out->n++] = (struct tmpl_message){
+            .role = (enum tmpl_role)m->role,
+            .content = buf_str(&m->text),
+            .len = m->text.n,
+            .reasoning = m->think.n ? m->think.p : NULL,
+            .reasoning_len = m->think.n,
+            .said = m->role == CHAT_ROLE_ASSISTANT && own,
+            .open = open && i + 1 == n,
+            .name = m->name,
+            .tool_call_id = m->tool_call_id,
+        };
+    }
+}
+
+static bool chat_think_option(const char *think, enum tmpl_think *out, struct err *e)
+{
+    static const struct {
+        const char *name;
+        enum tmpl_think value;
+    } table[] = { { "auto", TMPL_THINK_AUTO }, { "off", TMPL_THINK_OFF }, { "on", TMPL_THINK_ON } };
+
+    *out = TMPL_THINK_AUTO;
+    for (size_t i = 0; think && i < sizeof table / sizeof *table; i++) {
+        if (!strcmp(think, table[i].name)) {
+            *out = table[i].value;
+            return true;
+        }
+    }
+    return !think || err_set_kind(e, ERR_USAGE, "--think %s needs a template with thinking "
+                                                "levels; the ones of this version know auto, "
+                                                "on and off", think);
+}
+
+/* The ids of the prompt for the path to head; with open, that message goes on. */
+static bool chat_build_prompt(struct chat *c, int head, bool open, struct tok_ids *ids,
+                              enum tmpl_channel *start, struct err *e)
+{
+    struct tmpl_options options = { .add_generation_prompt = !open };
+    struct tmpl_prompt prompt = {0};
+    struct chat_path path;
+    bool ok = chat_think_option(c->work.think, &options.think, e);
+
+    if (!ok)
+        return false;
+    chat_build_path(c, head, open, &path);
+    ok = tmpl_render(c->model->tmpl, path.messages, path.n, &options, &c->model->vocab,
+                     &prompt, e) &&
+         chat_encode_prompt(c->model, &prompt, chat_said_ids, &path, ids, e);
+    *start = prompt.start;
+    tmpl_prompt_release(&prompt);
+    free(path.messages);
+    free(path.ids);
+    return ok;
+}
+
+/* ---- one answer ---- */
+
+struct chat_live {
+    struct chat *c;
+    long long decode_us;    /* when the first token came */
+};
+
+static void chat_live_emit(void *arg, struct chat_event *ev)
+{
+    struct chat_live *l = arg;
+    struct chat *c = l->c;
+
+    if (ev->type == CHAT_EV_STOP) {
+        pthread_mutex_lock(&c->lock);
+        c->now.ctx_used = be_pos(c->model->be);
+        if (ev->stop.prefill_tps > 0)
+            c->now.prefill_tps = ev->stop.prefill_tps;
+        if (ev->stop.decode_tps > 0)
+            c->now.decode_tps = ev->stop.decode_tps;
+        pthread_mutex_unlock(&c->lock);
+    }
+    chat_emit_event(c, ev);
+}
+
+static void chat_live_progress(void *arg, uint32_t done, uint32_t total, uint32_t decoded)
+{
+    struct chat_live *l = arg;
+    struct chat *c = l->c;
+    struct chat_event ev = { .type = CHAT_EV_STATUS };
+    long long now = log_now_us();
+
+    if (decoded == 1)
+        l->decode_us = now;
+    pthread_mutex_lock(&c->lock);
+    c->now.state = decoded ? CHAT_DECODE : CHAT_PREFILL;
+    c->now.ctx_used = be_pos(c->model->be);
+    c->now.decoded = decoded;
+    if (!decoded) {
+        c->now.prefill_done = done;
+        c->now.prefill_total = total;
+    } else if (decoded > 1 && now > l->decode_us) {
+        c->now.decode_tps = (decoded - 1) * 1e6 / (double)(now - l->decode_us);
+    }
+    pthread_mutex_unlock(&c->lock);
+    if (decoded <= 1)
+        chat_push(c, &ev);
+}
+
+static bool chat_answer(struct chat *c, int head, int message, bool go_on, struct err *e)
+{
+    const struct chat_conv_message *m = chat_conv_find(&c->conv, message);
+    struct chat_live live = { .c = c };
+    struct tok_ids ids = {0};
+    struct chat_generation g = {
+        .model = c->model,
+        .tmpl = c->model->tmpl,
+        .ids = &ids,
+        .said = go_on ? m->ids.n : 0,
+        .n_top = (int)c->work.logprobs,
+        .limit = (uint32_t)c->work.n,
+        .message = message,
+        .attempt = m->attempt,
+        .cancel = &c->cancel,
+        .diverged = c->diverged,
+        .emit = chat_live_emit,
+        .progress = chat_live_progress,
+        .arg = &live,
+    };
+
+    chat_sampling_from(&c->work, &g.how);
+    bool ok = chat_build_prompt(c, head, go_on, &ids, &g.start, e);
+    if (ok) {
+        ok = chat_generate(&g, e);
+    } else {
+        /* The message stands in the file already; say how it ended. */
+        struct chat_event ev = { .type = CHAT_EV_STOP, .message = message };
+        ev.stop.why = CHAT_STOP_ERROR;
+        ev.stop.error = e ? xstrdup(e->text) : NULL;
+        chat_emit_event(c, &ev);
+    }
+    c->diverged = NULL;
+    tok_ids_release(&ids);
+    return ok;
+}
+
+/* ---- jobs ---- */
+
+static bool chat_do_send(struct chat *c, struct chat_job *job, struct err *e)
+{
+    if (!chat_ensure_session(c, e))
+        return false;
+    if (!c->conv.head && c->system && *c->system)
+        chat_add_message(c, CHAT_ROLE_SYSTEM, 0, c->system, strlen(c->system), 0);
+    int user = chat_add_message(c, CHAT_ROLE_USER, c->conv.head, job->text, job->len, 0);
+    chat_set_state(c, CHAT_PREFILL);
+    int answer = chat_add_message(c, CHAT_ROLE_ASSISTANT, user, "", 0, 0);
+    return chat_answer(c, user, answer, false, e);
+}
+
+static bool chat_do_retry(struct chat *c, struct err *e)
+{
+    int id = c->conv.head;
+    unsigned attempt = 0;
+
+    for (; id; id = chat_conv_find(&c->conv, id)->parent)
+        if (chat_conv_find(&c->conv, id)->role == CHAT_ROLE_USER)
+            break;
+    if (!id)
+        return err_set(e, "there is no message to answer again");
+    for (size_t i = 0; i < c->conv.n; i++)
+        if (c->conv.v[i].parent == id && c->conv.v[i].role == CHAT_ROLE_ASSISTANT)
+            attempt = c->conv.v[i].attempt + 1;
+    if (!chat_ensure_session(c, e))
+        return false;
+    c->conv.head = id;
+    c->diverged = "another answer to the same message";
+    chat_tell_again(c);
+    chat_set_state(c, CHAT_PREFILL);
+    int answer = chat_add_message(c, CHAT_ROLE_ASSISTANT, id, "", 0, attempt);
+    return chat_answer(c, id, answer, false, e);
+}
+
+static bool chat_do_continue(struct chat *c, struct err *e)
+{
+    const struct chat_conv_message *m = chat_conv_find(&c->conv, c->conv.head);
+
+    if (!m || m->role != CHAT_ROLE_ASSISTANT || !m->ids.n)
+        return err_set(e, "there is no answer to go on with");
+    if (m->why == CHAT_STOP_EOS || m->why == CHAT_STOP_END_OF_TURN)
+        return err_set(e, "the answer is complete; /retry asks for another one");
+    if (c->header_due || strcmp(m->model_key, c->conv.model_key))
+        return err_set(e, "another model wrote this answer; /retry asks this one");
+    chat_set_state(c, CHAT_PREFILL);
+    return chat_answer(c, m->id, m->id, true, e);
+}
+
+static bool chat_do_system(struct chat *c, struct chat_job *job)
+{
+    free(c->system);
+    c->system = job->len ? xmemdup0(job->text, job->len) : NULL;
+    if (c->conv.head)
+        chat_notice(c, "the system prompt counts from the next conversation on (/new)");
+    else
+        chat_notice(c, job->len ? "the system prompt is set" : "there is no system prompt");
+    return true;
+}
+
+static bool chat_do_reset(struct chat *c)
+{
+    struct chat_event reset = { .type = CHAT_EV_RESET };
+
+    chat_forget(c);
+    c->diverged = "a new conversation";
+    chat_push(c, &reset);
+    return true;
+}
+
+/* ---- loading and resuming ---- */
+
+static void chat_publish_model(struct chat *c)
+{
+    const struct be_info *info = be_info(c->model->be);
+
+    pthread_mutex_lock(&c->lock);
+    free((char *)c->now.model);
+    free((char *)c->now.device);
+    free((char *)c->now.template_name);
+    c->now.model = xstrdup(chat_model_name(c->model));
+    c->now.device = xstrdup(info->device);
+    c->now.template_name = xstrdup(tmpl_name(c->model->tmpl));
+    c->now.ctx = info->ctx;
+    c->now.ctx_used = 0;
+    c->now.prefill_tps = c->now.decode_tps = 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Take in the events of a session file; the caller has found it. */
+static bool chat_take_in(struct chat *c, const char *path, struct err *e)
+{
+    struct chat_events evs = {0};
+    struct buf notes = {0};
+    size_t lost = 0;
+
+    if (!chat_session_read(path, &evs, &notes, e)) {
+        buf_release(&notes);
+        chat_events_release(&evs);
+        return false;
+    }
+    for (size_t i = 0; i < evs.n; i++) {
+        if (!chat_conv_apply(&c->conv, &evs.v[i])) {
+            lost++;
+            continue;
+        }
+        MEM_GROW(c->log.v, c->log.cap, c->log.n + 1);
+        c->log.v[c->log.n++] = evs.v[i];
+        evs.v[i] = (struct chat_event){ .type = CHAT_EV_STATUS };
+    }
+    if (lost)
+        buf_addf(&notes, "%zu events refer to messages that are not there\n", lost);
+    if (notes.n)
+        chat_notice(c, "%s", notes.p);
+    buf_release(&notes);
+    chat_events_release(&evs);
+    return true;
+}
+
+/* The model that a session was last used with, when the user names none. */
+static char *chat_session_model(const struct chat *c)
+{
+    for (size_t i = c->log.n; i-- > 0;) {
+        if (c->log.v[i].type != CHAT_EV_SESSION)
+            continue;
+        const char *path = json_string_value(json_object_get(
+            json_object_get(c->log.v[i].session, "model"), "path"));
+        return path ? xstrdup(path) : NULL;
+    }
+    return NULL;
+}
+
+static bool chat_begin_resume(struct chat *c, struct err *e)
+{
+    struct buf path = {0};
+    bool ok = chat_session_find(c->work.resume, &path, e) &&
+              chat_take_in(c, path.p, e);
+
+    if (ok && !c->work.private_session) {
+        c->session = chat_session_append(path.p, e);
+        ok = c->session != NULL;
+        if (ok)
+            chat_publish_session(c);
+    }
+    buf_release(&path);
+    return ok;
+}
+
+static void chat_end_resume(struct chat *c)
+{
+    json_t *record = chat_session_record(c, "");
+    char *key = chat_conv_model_key(record);
+
+    if (c->conv.n && strcmp(key, c->conv.model_key))
+        chat_notice(c, "this session was written with another model; its answers are encoded "
+                       "anew for this one");
+    free(key);
+    json_decref(record);
+    c->header_due = true;
+    chat_tell_again(c);
+}
+
+static bool chat_do_load(struct chat *c, struct chat_job *job, struct err *e)
+{
+    struct chat_settings s = {0};
+    bool first = !c->model, resume = first && c->work.resume && !c->conv.n;
+    enum tmpl_think think;
+
+    if (!chat_think_option(c->work.think, &think, e))
+        return false;
+    if (resume && !chat_begin_resume(c, e))
+        return false;
+    chat_settings_copy(&s, &c->work);
+    pthread_mutex_lock(&c->lock);
+    c->now.state = CHAT_LOADING;
+    pthread_mutex_unlock(&c->lock);
+    if (job->text) {
+        free(s.model);
+        s.model = xmemdup0(job->text, job->len);
+        if (!strncmp(s.device, "fake:", 5)) {
+            free(s.device);
+            s.device = xstrdup("auto");
+        }
+    } else if (!s.model && resume) {
+        s.model = chat_session_model(c);
+    }
+
+    /* The new model is opened before the old one goes: a failure leaves the chat as it was. */
+    struct chat_model *m = chat_model_open(&s, CHAT_MODEL_CHAT, &c->cancel, e);
+    if (m) {
+        chat_model_free(c->model);
+        c->model = m;
+        c->header_due = true;
+        c->diverged = "another model";
+        chat_publish_model(c);
+        if (resume)
+            chat_end_resume(c);
+        else if (!first)
+            chat_notice(c, "loaded %s", chat_model_name(m));
+    }
+    chat_settings_release(&s);
+    return m != NULL;
+}
+
+bool chat_do_job(struct chat *c, struct chat_job *job, struct err *e)
+{
+    switch (job->kind) {
+    case CHAT_JOB_LOAD:
+        return chat_do_load(c, job, e);
+    case CHAT_JOB_SEND:
+        return chat_do_send(c, job, e);
+    case CHAT_JOB_RETRY:
+        return chat_do_retry(c, e);
+    case CHAT_JOB_CONTINUE:
+        return chat_do_continue(c, e);
+    case CHAT_JOB_RESET:
+        return chat_do_reset(c);
+    case CHAT_JOB_SYSTEM:
+        return chat_do_system(c, job);
+    }
+    return false;
+}
