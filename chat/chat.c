@@ -32,8 +32,7 @@ void chat_push(struct chat *c, struct chat_event *ev)
     log_line("event", "%s message %d", chat_event_type_name(ev->type), ev->message);
     pthread_mutex_lock(&c->lock);
     if (ev->type != CHAT_EV_STATUS || !chat_last_is_status(c)) {
-        MEM_GROW(c->queue.v, c->queue.cap, c->queue.n + 1);
-        c->queue.v[c->queue.n++] = *ev;
+        chat_events_add(&c->queue, ev);
         /* One byte says "not empty"; more would only fill the pipe. */
         if (c->queue.n == 1) {
             ssize_t done = write(c->wake[1], "", 1);
@@ -73,20 +72,6 @@ void chat_take(struct chat *c, struct chat_events *out)
 int chat_wake_fd(const struct chat *c)
 {
     return c->wake[0];
-}
-
-void chat_events_reset(struct chat_events *evs)
-{
-    for (size_t i = 0; i < evs->n; i++)
-        chat_event_release(&evs->v[i]);
-    evs->n = 0;
-}
-
-void chat_events_release(struct chat_events *evs)
-{
-    chat_events_reset(evs);
-    free(evs->v);
-    *evs = (struct chat_events){0};
 }
 
 /* ---- the worker ---- */

@@ -35,14 +35,8 @@ void chat_free(struct chat *c);
 bool chat_wait(struct chat *c, struct err *e);
 
 int chat_wake_fd(const struct chat *c);     /* readable when events wait */
-struct chat_events {
-    struct chat_event *v;
-    size_t n, cap;
-};
 /* Move all pending events to out (emptied first). Drains the wake pipe. */
 void chat_take(struct chat *c, struct chat_events *out);
-void chat_events_reset(struct chat_events *evs);        /* release the events in it */
-void chat_events_release(struct chat_events *evs);
 
 /* ---- what a user can ask for. False and e (ERR_USAGE or ERR_FAILED) when it cannot be now,
  * for example while an answer is being written. ---- */

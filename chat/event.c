@@ -170,6 +170,26 @@ void chat_event_copy(struct chat_event *dst, const struct chat_event *src)
     }
 }
 
+void chat_events_add(struct chat_events *evs, struct chat_event *ev)
+{
+    MEM_GROW(evs->v, evs->cap, evs->n + 1);
+    evs->v[evs->n++] = *ev;
+}
+
+void chat_events_reset(struct chat_events *evs)
+{
+    for (size_t i = 0; i < evs->n; i++)
+        chat_event_release(&evs->v[i]);
+    evs->n = 0;
+}
+
+void chat_events_release(struct chat_events *evs)
+{
+    chat_events_reset(evs);
+    free(evs->v);
+    *evs = (struct chat_events){0};
+}
+
 /* ---- writing ---- */
 
 static void chat_put(json_t *o, const char *key, json_t *value)

@@ -115,6 +115,15 @@ struct chat_event {
 void chat_event_release(struct chat_event *ev);
 void chat_event_copy(struct chat_event *dst, const struct chat_event *src);    /* deep */
 
+/* A list of events, in order. */
+struct chat_events {
+    struct chat_event *v;
+    size_t n, cap;
+};
+void chat_events_add(struct chat_events *evs, struct chat_event *ev);   /* takes ev */
+void chat_events_reset(struct chat_events *evs);        /* release the events in it */
+void chat_events_release(struct chat_events *evs);
+
 /* The names used in JSON and on the screen; the reverse returns -1 for an unknown name. */
 const char *chat_event_type_name(enum chat_event_type t);
 const char *chat_role_name(enum chat_role r);

@@ -19,7 +19,6 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "chat/chat.h"
 
 struct chat_session {
     int fd;                 /* -1: in memory */

@@ -11,7 +11,6 @@
 #include "chat/event.h"
 
 struct buf;
-struct chat_events;
 struct err;
 struct chat_session;        /* a file open for appending */
 

@@ -13,7 +13,6 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "base/utf8.h"
-#include "chat/chat.h"
 #include "chat/session.h"
 
 enum { CHAT_LINE_MAX = 256 << 20 };     /* a longer line is no event of ours */
@@ -83,8 +82,7 @@ static bool chat_read_line(void *arg, const char *line, size_t n, size_t number,
         chat_read_note(r, text.p, number);
         buf_release(&text);
     } else if (chat_event_from_json(j, &ev, &e)) {
-        MEM_GROW(r->out->v, r->out->cap, r->out->n + 1);
-        r->out->v[r->out->n++] = ev;
+        chat_events_add(r->out, &ev);
     } else if (e.kind == ERR_NONE) {
         r->unknown++;
     } else {

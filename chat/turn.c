@@ -31,8 +31,10 @@ static void chat_keep(struct chat *c, const struct chat_event *ev)
         chat_notice(c, "%s; the chat goes on but is not saved", e.text);
     }
     chat_conv_apply(&c->conv, ev);
-    MEM_GROW(c->log.v, c->log.cap, c->log.n + 1);
-    chat_event_copy(&c->log.v[c->log.n++], ev);
+
+    struct chat_event copy;
+    chat_event_copy(&copy, ev);
+    chat_events_add(&c->log, &copy);
 }
 
 void chat_emit_event(struct chat *c, struct chat_event *ev)
@@ -449,8 +451,7 @@ static bool chat_take_in(struct chat *c, const char *path, struct err *e)
             lost++;
             continue;
         }
-        MEM_GROW(c->log.v, c->log.cap, c->log.n + 1);
-        c->log.v[c->log.n++] = evs.v[i];
+        chat_events_add(&c->log, &evs.v[i]);
         evs.v[i] = (struct chat_event){ .type = CHAT_EV_STATUS };
     }
     if (lost)
