@@ -1,0 +1,268 @@
+/* Kernels for AVX-512 (F, BW, VL, DQ: Skylake-X and Zen 4, and later).
+ *
+ * A dot product keeps four sums of sixteen lanes: element i goes to sum (i / 16) % 4, lane
+ * i % 16. dots() walks four columns at once: sixteen sums, and each weight loaded once.
+ *
+ * The 4- and 5-bit types are table lookups: all sixteen (or twice sixteen) values a block can
+ * hold are computed once from its scale, then a permutation picks by nibble. It looks at the
+ * lowest four bits of an index only, so nibbles need no mask. */
+#include "config.h"
+
+#include "backend/kernels_int.h"
+
+#if BE_KERNELS_X86
+
+#include <immintrin.h>
+#include <string.h>
+
+#define BE_FEATURES "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq"
+#define BE_AVX512 __attribute__((target(BE_FEATURES)))
+#define BE_AVX512_INLINE static inline __attribute__((target(BE_FEATURES), always_inline))
+
+enum { BE_BLOCK = 32, BE_HALF = BE_BLOCK / 2 };
+
+/* ---- dot products ---- */
+
+BE_AVX512_INLINE __mmask16 be_mask(size_t left)
+{
+    return (__mmask16)((1u << left) - 1);
+}
+
+BE_AVX512_INLINE float be_sum4(__m512 s0, __m512 s1, __m512 s2, __m512 s3)
+{
+    __m512 s = _mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(s2, s3));
+    __m256 q = _mm256_add_ps(_mm512_castps512_ps256(s), _mm512_extractf32x8_ps(s, 1));
+    __m128 h = _mm_add_ps(_mm256_castps256_ps128(q), _mm256_extractf128_ps(q, 1));
+    h = _mm_add_ps(h, _mm_movehl_ps(h, h));
+    h = _mm_add_ss(h, _mm_movehdup_ps(h));
+    return _mm_cvtss_f32(h);
+}
+
+#define BE_STEP(s, x, i) s = _mm512_fmadd_ps(w0, _mm512_loadu_ps((x) + (i)), s)
+#define BE_TAIL(s, x) s = _mm512_fmadd_ps(w0, _mm512_maskz_loadu_ps(m, (x) + i), s)
+
+BE_AVX512 static float be_dot(const float *w, const float *x, size_t n)
+{
+    __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0;
+    size_t i = 0;
+
+    for (; i + 64 <= n; i += 64) {
+        w0 = _mm512_loadu_ps(w + i), BE_STEP(s0, x, i);
+        w0 = _mm512_loadu_ps(w + i + 16), BE_STEP(s1, x, i + 16);
+        w0 = _mm512_loadu_ps(w + i + 32), BE_STEP(s2, x, i + 32);
+        w0 = _mm512_loadu_ps(w + i + 48), BE_STEP(s3, x, i + 48);
+    }
+    if (i + 16 <= n)
+        w0 = _mm512_loadu_ps(w + i), BE_STEP(s0, x, i), i += 16;
+    if (i + 16 <= n)
+        w0 = _mm512_loadu_ps(w + i), BE_STEP(s1, x, i), i += 16;
+    if (i + 16 <= n)
+        w0 = _mm512_loadu_ps(w + i), BE_STEP(s2, x, i), i += 16;
+    if (i < n) {
+        __mmask16 m = be_mask(n - i);
+        w0 = _mm512_maskz_loadu_ps(m, w + i);
+        BE_TAIL(s3, x);
+    }
+    return be_sum4(s0, s1, s2, s3);
+}
+
+BE_AVX512 static void be_dot_4(const float *w, const float *x, size_t stride, size_t n,
+                               float *out)
+{
+    const float *y = x + stride, *z = y + stride, *v = z + stride;
+    __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0;
+    __m512 t0 = s0, t1 = s0, t2 = s0, t3 = s0, u0 = s0, u1 = s0, u2 = s0, u3 = s0;
+    __m512 r0 = s0, r1 = s0, r2 = s0, r3 = s0;
+    size_t i = 0;
+
+#define BE_STEP_4(s, t, u, r, k) \
+    (w0 = _mm512_loadu_ps(w + (k)), BE_STEP(s, x, k), BE_STEP(t, y, k), BE_STEP(u, z, k), \
+     BE_STEP(r, v, k))
+
+    for (; i + 64 <= n; i += 64) {
+        BE_STEP_4(s0, t0, u0, r0, i);
+        BE_STEP_4(s1, t1, u1, r1, i + 16);
+        BE_STEP_4(s2, t2, u2, r2, i + 32);
+        BE_STEP_4(s3, t3, u3, r3, i + 48);
+    }
+    if (i + 16 <= n)
+        BE_STEP_4(s0, t0, u0, r0, i), i += 16;
+    if (i + 16 <= n)
+        BE_STEP_4(s1, t1, u1, r1, i), i += 16;
+    if (i + 16 <= n)
+        BE_STEP_4(s2, t2, u2, r2, i), i += 16;
+    if (i < n) {
+        __mmask16 m = be_mask(n - i);
+        w0 = _mm512_maskz_loadu_ps(m, w + i);
+        BE_TAIL(s3, x), BE_TAIL(t3, y), BE_TAIL(u3, z), BE_TAIL(r3, v);
+    }
+    out[0] = be_sum4(s0, s1, s2, s3);
+    out[1] = be_sum4(t0, t1, t2, t3);
+    out[2] = be_sum4(u0, u1, u2, u3);
+    out[3] = be_sum4(r0, r1, r2, r3);
+}
+
+static void be_dots(const float *w, const float *x, size_t stride, size_t n, size_t count,
+                    float *out)
+{
+    size_t t = 0;
+    for (; t + 4 <= count; t += 4)
+        be_dot_4(w, x + t * stride, stride, n, out + t);
+    for (; t < count; t++)
+        out[t] = be_dot(w, x + t * stride, n);
+}
+
+BE_AVX512 static void be_axpy(float a, const float *x, float *y, size_t n)
+{
+    __m512 va = _mm512_set1_ps(a);
+    size_t i = 0;
+
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(y + i, _mm512_fmadd_ps(va, _mm512_loadu_ps(x + i),
+                                                _mm512_loadu_ps(y + i)));
+    if (i < n) {
+        __mmask16 m = be_mask(n - i);
+        __m512 s = _mm512_fmadd_ps(va, _mm512_maskz_loadu_ps(m, x + i),
+                                   _mm512_maskz_loadu_ps(m, y + i));
+        _mm512_mask_storeu_ps(y + i, m, s);
+    }
+}
+
+/* ---- dequantisation ---- */
+
+BE_AVX512_INLINE __m512 be_half_at(const uint8_t *p)
+{
+    uint16_t h;
+    memcpy(&h, p, sizeof h);
+    return _mm512_set1_ps(_cvtsh_ss(h));
+}
+
+BE_AVX512_INLINE __m512 be_widen_f16(__m256i h)
+{
+    return _mm512_cvtph_ps(h);
+}
+
+BE_AVX512_INLINE __m512 be_widen_bf16(__m256i h)
+{
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
+}
+
+#define BE_WIDEN(name, widen) \
+    BE_AVX512 static void name(const void *blocks, float *out, size_t n) \
+    { \
+        const uint16_t *p = blocks; \
+        size_t i = 0; \
+        for (; i + 16 <= n; i += 16) \
+            _mm512_storeu_ps(out + i, widen(_mm256_loadu_si256((const __m256i *)(p + i)))); \
+        if (i < n) { \
+            __mmask16 m = be_mask(n - i); \
+            _mm512_mask_storeu_ps(out + i, m, widen(_mm256_maskz_loadu_epi16(m, p + i))); \
+        } \
+    }
+
+BE_WIDEN(be_f16, be_widen_f16)
+BE_WIDEN(be_bf16, be_widen_bf16)
+
+BE_AVX512 static void be_q8_0(const void *blocks, float *out, size_t n)
+{
+    const uint8_t *p = blocks;
+    for (size_t i = 0; i < n; i += BE_BLOCK, p += 2 + BE_BLOCK) {
+        __m512 d = be_half_at(p);
+        __m128i lo = _mm_loadu_si128((const __m128i *)(p + 2));
+        __m128i hi = _mm_loadu_si128((const __m128i *)(p + 2 + BE_HALF));
+        _mm512_storeu_ps(out + i,
+                         _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(lo)), d));
+        _mm512_storeu_ps(out + i + BE_HALF,
+                         _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(hi)), d));
+    }
+}
+
+/* from, from + 1, ... */
+BE_AVX512_INLINE __m512 be_count_from(float from)
+{
+    return _mm512_add_ps(_mm512_set1_ps(from),
+                         _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+
+/* Low nibbles first, then high ones. */
+BE_AVX512_INLINE void be_pick_16(const uint8_t *nibbles, __m512 values, float *out)
+{
+    __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)nibbles));
+    _mm512_storeu_ps(out, _mm512_permutexvar_ps(q, values));
+    _mm512_storeu_ps(out + BE_HALF,
+                     _mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), values));
+}
+
+/* The same where bit j says whether element j comes from the upper sixteen values. */
+BE_AVX512_INLINE void be_pick_32(const uint8_t *bits, const uint8_t *nibbles, __m512 lower,
+                                 __m512 upper, float *out)
+{
+    uint32_t high;
+    memcpy(&high, bits, sizeof high);
+    __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)nibbles));
+    __m512i r = _mm512_srli_epi32(q, 4);
+    __m512 lo = _mm512_permutexvar_ps(q, lower), hi = _mm512_permutexvar_ps(r, lower);
+    _mm512_storeu_ps(out, _mm512_mask_permutexvar_ps(lo, (__mmask16)high, q, upper));
+    _mm512_storeu_ps(out + BE_HALF,
+                     _mm512_mask_permutexvar_ps(hi, (__mmask16)(high >> 16), r, upper));
+}
+
+BE_AVX512 static void be_q4_0(const void *blocks, float *out, size_t n)
+{
+    const uint8_t *p = blocks;
+    __m512 q = be_count_from(-8);
+    for (size_t i = 0; i < n; i += BE_BLOCK, p += 2 + BE_HALF)
+        be_pick_16(p + 2, _mm512_mul_ps(q, be_half_at(p)), out + i);
+}
+
+BE_AVX512 static void be_q4_1(const void *blocks, float *out, size_t n)
+{
+    const uint8_t *p = blocks;
+    __m512 q = be_count_from(0);
+    for (size_t i = 0; i < n; i += BE_BLOCK, p += 4 + BE_HALF)
+        be_pick_16(p + 4, _mm512_fmadd_ps(q, be_half_at(p), be_half_at(p + 2)), out + i);
+}
+
+BE_AVX512 static void be_q5_0(const void *blocks, float *out, size_t n)
+{
+    const uint8_t *p = blocks;
+    __m512 lower = be_count_from(-16), upper = be_count_from(0);
+    for (size_t i = 0; i < n; i += BE_BLOCK, p += 6 + BE_HALF) {
+        __m512 d = be_half_at(p);
+        be_pick_32(p + 2, p + 6, _mm512_mul_ps(lower, d), _mm512_mul_ps(upper, d), out + i);
+    }
+}
+
+BE_AVX512 static void be_q5_1(const void *blocks, float *out, size_t n)
+{
+    const uint8_t *p = blocks;
+    __m512 lower = be_count_from(0), upper = be_count_from(16);
+    for (size_t i = 0; i < n; i += BE_BLOCK, p += 8 + BE_HALF) {
+        __m512 d = be_half_at(p), m = be_half_at(p + 2);
+        be_pick_32(p + 4, p + 8, _mm512_fmadd_ps(lower, d, m), _mm512_fmadd_ps(upper, d, m),
+                   out + i);
+    }
+}
+
+const struct be_kernels be_kernels_avx512 = {
+    .name = "avx512",
+    .dot = be_dot,
+    .dots = be_dots,
+    .axpy = be_axpy,
+    .dequant = {
+        [GGUF_DT_F32] = be_dequant_f32,
+        [GGUF_DT_F16] = be_f16,
+        [GGUF_DT_BF16] = be_bf16,
+        [GGUF_DT_Q8_0] = be_q8_0,
+        [GGUF_DT_Q4_0] = be_q4_0,
+        [GGUF_DT_Q4_1] = be_q4_1,
+        [GGUF_DT_Q5_0] = be_q5_0,
+        [GGUF_DT_Q5_1] = be_q5_1,
+    },
+};
+
+#else
+
+typedef int be_no_avx512_here;
+
+#endif
