@@ -33,6 +33,8 @@ struct tmpl_message {
     const char *reasoning;      /* (reasoning_len) of an assistant message; may be NULL */
     size_t reasoning_len;
     bool said;                  /* the caller has the sampled ids: emit a SAID piece */
+    bool think_off;             /* and it was said after a prompt with TMPL_THINK_OFF: what
+                                   that prompt put before it stays, and with it the prefix */
     bool open;                  /* the last, unfinished message: leave its turn open so that
                                    the model goes on in it */
     const char *name;           /* tools; may be NULL */
@@ -52,7 +54,8 @@ struct tmpl_prompt {
     struct buf text;
     struct tmpl_piece *v;
     size_t n, cap;
-    enum tmpl_channel start;    /* where the model's own text begins */
+    enum tmpl_channel start;    /* where the model's own text begins; of an open message that
+                                   was said, where that began: feed its tokens again first */
 };
 void tmpl_prompt_release(struct tmpl_prompt *p);
 
@@ -63,7 +66,8 @@ struct tmpl_options {
     bool add_generation_prompt; /* end with the opening of the assistant's turn */
 };
 
-/* What a template must know of a vocabulary. */
+/* What a template must know of a vocabulary. Where one may be NULL, that means: there is no
+ * model, every special token exists. */
 struct tmpl_vocab {
     bool (*has_special)(const void *arg, const char *name);
     const void *arg;

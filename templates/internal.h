@@ -1,0 +1,77 @@
+#ifndef TMPL_INTERNAL_H
+#define TMPL_INTERNAL_H
+
+/* What the files of templates/ share: the row of the table, the job a renderer works on,
+ * and the tags that the stream looks for. Not for callers of the module. */
+
+#include "templates/template.h"
+
+/* One rendering. */
+struct tmpl_job {
+    const struct tmpl_message *messages;    /* (n) */
+    size_t n;
+    const struct tmpl_options *options;
+    const struct tmpl_vocab *vocab;
+    struct tmpl_prompt *out;
+};
+
+/* Tags of a family; NULL: it has none. Each may come as text or as a special token of that
+ * name. No tag is the beginning of another one. */
+struct tmpl_tags {
+    const char *think_open, *think_close;
+    const char *call_open, *call_close;     /* JSON between them */
+    const char *call_rest;          /* opens a call that lasts until the turn ends */
+    bool answer_may_be_call;        /* an answer that is {"name", "parameters"} and nothing
+                                       else is a call */
+};
+
+struct tmpl {
+    const char *name, *help;
+    /* A chat template in a model's file that contains mark and that recognise (may be NULL)
+     * does not turn down is of this family. mark is NULL when no file names it. */
+    const char *mark;
+    bool (*recognise)(const char *source, size_t len);
+    const char *const *needs;       /* special tokens it cannot do without; NULL-terminated */
+    void (*render)(struct tmpl_job *j);
+    struct tmpl_tags tags;
+};
+
+extern const struct tmpl tmpl_chatml, tmpl_llama3, tmpl_plain;
+
+bool tmpl_source_has(const char *source, size_t len, const char *s);
+
+/* A job without a vocabulary has every special token. */
+bool tmpl_has_special(const struct tmpl_job *j, const char *name);
+
+/* ---- pieces ---- */
+
+void tmpl_put(struct tmpl_job *j, const char *text, size_t len);
+void tmpl_puts(struct tmpl_job *j, const char *text);
+void tmpl_put_special(struct tmpl_job *j, const char *name);
+/* A special token where the vocabulary has it, else its name as text. */
+void tmpl_put_tag(struct tmpl_job *j, const char *name);
+void tmpl_put_said(struct tmpl_job *j, size_t i);
+/* An empty thought, <think>\n\n</think>\n\n, if the vocabulary knows thinking at all. */
+void tmpl_put_no_think(struct tmpl_job *j);
+
+enum tmpl_trim { TMPL_KEEP_SPACE, TMPL_TRIM_SPACE };
+/* The content of message i, without its markers. */
+void tmpl_put_content(struct tmpl_job *j, size_t i, enum tmpl_trim trim);
+/* The same for an assistant's message: what it said, or its reasoning and content. Sets
+ * out->start when the message is open. */
+void tmpl_put_answer(struct tmpl_job *j, size_t i, enum tmpl_trim trim);
+
+/* The last message's turn stays open. */
+bool tmpl_is_open(const struct tmpl_job *j, size_t i);
+/* The prompt ends with the opening of the assistant's turn. */
+bool tmpl_wants_answer(const struct tmpl_job *j);
+
+/* ---- calls ---- */
+
+/* Read c->raw as {"name", "arguments"}; "parameters" does for "arguments". Fills name and
+ * arguments, or error and error_at. */
+void tmpl_call_read(struct tmpl_call *c);
+/* raw is {"name": string, "parameters": object} and nothing else ("type" may be there). */
+bool tmpl_call_is_whole(const char *raw, size_t len);
+
+#endif
