@@ -11,7 +11,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -19,6 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "chat/internal.h"
+#include "chat/record.h"
 
 /* ---- the queue ---- */
 
@@ -156,17 +156,6 @@ static bool chat_give(struct chat *c, enum chat_job_kind kind, const char *text,
 }
 
 /* ---- life ---- */
-
-static void chat_choose_seed(struct chat_settings *s)
-{
-    uint32_t r;
-
-    if (s->seed >= 0)
-        return;
-    if (getrandom(&r, sizeof r, 0) != sizeof r)
-        r = (uint32_t)log_now_us();
-    s->seed = r;
-}
 
 static bool chat_start_thread(struct chat *c, struct err *e)
 {

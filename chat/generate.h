@@ -59,4 +59,9 @@ typedef const struct tok_ids *chat_said_fn(void *arg, size_t message);
 bool chat_encode_prompt(const struct chat_model *m, const struct tmpl_prompt *p,
                         chat_said_fn *said, void *arg, struct tok_ids *out, struct err *e);
 
+/* The ids of a saved conversation up to its newest message, as model m reads them: the last
+ * answer is left open. m was opened with its template. */
+bool chat_session_ids(const struct chat_events *events, struct chat_model *m,
+                      const struct chat_settings *s, struct tok_ids *ids, struct err *e);
+
 #endif

@@ -8,15 +8,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/utf8.h"
 #include "chat/generate.h"
 #include "chat/internal.h"
+#include "chat/record.h"
 
 /* ---- events ---- */
 
@@ -70,48 +69,6 @@ static void chat_tell_again(struct chat *c)
 
 /* ---- the session ---- */
 
-/* A name or path is foreign: broken bytes must not cost the whole record. */
-static json_t *chat_foreign_text(const char *text)
-{
-    struct buf shown = {0};
-
-    if (!text || !*text)
-        return json_null();
-    utf8_visible(&shown, text, strlen(text), UTF8_ONE_LINE);
-    json_t *j = json_stringn(shown.p, shown.n);
-    buf_release(&shown);
-    return j;
-}
-
-static json_t *chat_session_record(struct chat *c, const char *id)
-{
-    const struct chat_settings *s = &c->work;
-    const struct be_info *info = be_info(c->model->be);
-    char created[40];
-    time_t now = time(NULL);
-    struct tm tm;
-
-    gmtime_r(&now, &tm);
-    strftime(created, sizeof created, "%Y-%m-%dT%H:%M:%SZ", &tm);
-    json_t *model = json_pack("{s:o, s:o, s:o, s:o, s:o, s:I}",
-                              "name", chat_foreign_text(chat_model_name(c->model)),
-                              "path", chat_foreign_text(c->model->path),
-                              "sha256", chat_foreign_text(c->model->sha256),
-                              "arch", chat_foreign_text(info->arch),
-                              "quant", chat_foreign_text(info->quant),
-                              "bytes", (json_int_t)info->file_bytes);
-    json_t *sampler = json_pack("{s:f, s:I, s:f, s:f, s:f, s:I}", "temp", s->temp, "top_k",
-                                (json_int_t)s->top_k, "top_p", s->top_p, "min_p", s->min_p,
-                                "repeat_penalty", s->repeat_penalty, "repeat_last",
-                                (json_int_t)s->repeat_last);
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:o, s:I, s:I, s:o}", "version", 1,
-                     "id", id, "created", created, "program",
-                     PACKAGE_NAME " " PACKAGE_VERSION, "model", model, "template",
-                     tmpl_name(c->model->tmpl), "sampler", sampler, "seed",
-                     (json_int_t)s->seed, "ctx", (json_int_t)info->ctx, "backend",
-                     chat_foreign_text(info->device));
-}
-
 static void chat_publish_session(struct chat *c)
 {
     const char *path = chat_session_path(c->session);
@@ -137,7 +94,7 @@ static bool chat_ensure_session(struct chat *c, struct err *e)
     }
     if (c->header_due) {
         struct chat_event ev = { .type = CHAT_EV_SESSION };
-        ev.session = chat_session_record(c, chat_session_id(c->session));
+        ev.session = chat_record_new(c->model, &c->work, chat_session_id(c->session));
         c->header_due = false;
         chat_emit_event(c, &ev);
     }
@@ -494,7 +451,7 @@ static bool chat_begin_resume(struct chat *c, struct err *e)
 
 static void chat_end_resume(struct chat *c)
 {
-    json_t *record = chat_session_record(c, "");
+    json_t *record = chat_record_new(c->model, &c->work, NULL);
     char *key = chat_conv_model_key(record);
 
     if (c->conv.n && strcmp(key, c->conv.model_key))
@@ -546,6 +503,33 @@ static bool chat_do_load(struct chat *c, struct chat_job *job, struct err *e)
     }
     chat_settings_release(&s);
     return m != NULL;
+}
+
+/* ---- a session as ids ---- */
+
+bool chat_session_ids(const struct chat_events *events, struct chat_model *m,
+                      const struct chat_settings *s, struct tok_ids *ids, struct err *e)
+{
+    struct chat c = { .model = m };
+    struct chat_event now = { .type = CHAT_EV_SESSION };
+    enum tmpl_channel start;
+
+    chat_settings_copy(&c.work, s);
+    chat_conv_init(&c.conv);
+    for (size_t i = 0; i < events->n; i++)
+        chat_conv_apply(&c.conv, &events->v[i]);
+    /* The ids of answers count only for the model that gave them. */
+    now.session = chat_record_new(m, s, NULL);
+    chat_conv_apply(&c.conv, &now);
+    chat_event_release(&now);
+
+    const struct chat_conv_message *last = chat_conv_find(&c.conv, c.conv.head);
+    bool answered = last && last->role == CHAT_ROLE_ASSISTANT;
+    bool ok = last ? chat_build_prompt(&c, c.conv.head, answered, ids, &start, e)
+                   : err_set(e, "the session has no messages");
+    chat_conv_release(&c.conv);
+    chat_settings_release(&c.work);
+    return ok;
 }
 
 bool chat_do_job(struct chat *c, struct chat_job *job, struct err *e)
