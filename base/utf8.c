@@ -177,6 +177,14 @@ size_t utf8_prev(const char *s, size_t at)
     return at - last;
 }
 
+size_t utf8_char(const char *s, size_t n)
+{
+    uint32_t cp;
+    int used = utf8_decode(s, n, &cp);
+
+    return used > 0 ? (size_t)used : 0;
+}
+
 bool utf8_valid(const char *s, size_t n)
 {
     for (size_t at = 0; at < n;) {

@@ -35,6 +35,9 @@ size_t utf8_prev(const char *s, size_t at);
 
 bool utf8_valid(const char *s, size_t n);
 
+/* Bytes of the well-formed character at s; 0 for a bad byte, half a character or n = 0. */
+size_t utf8_char(const char *s, size_t n);
+
 /* Length of the longest prefix of s that does not end inside a character. */
 size_t utf8_complete(const char *s, size_t n);
 

@@ -1,0 +1,258 @@
+/* Byte-level BPE, GPT-2's and its heirs'. The vocabulary is written in an alphabet of 256
+ * printable characters, one for each byte; here every token is taken back to its bytes when
+ * the file is read, and text is never written in that alphabet at all.
+ *
+ * A merge is a pair of ids with a rank. The text is cut into pieces (presplit.c), a piece
+ * into bytes, and the pair of lowest rank is merged until none is left.
+ *
+ * Regular expressions want UTF-8. Bytes that are not are pieces of their own, one for each
+ * run, so every text can be written and decodes to the same bytes. */
+#include "config.h"
+
+#include "tokenizer/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+/* Byte-level alphabet: printable Latin-1 stands for itself, the other 68 bytes are the code
+ * points from U+0100 on, in order. */
+enum { BPE_ALPHABET = 0x144 };
+
+static void bpe_alphabet(int16_t byte_of[BPE_ALPHABET])
+{
+    int next = 0x100;
+
+    for (int i = 0; i < BPE_ALPHABET; i++)
+        byte_of[i] = -1;
+    for (int b = 0; b < 256; b++) {
+        bool self = (b > 0x20 && b < 0x7F) || (b > 0xA0 && b != 0xAD);
+        byte_of[self ? b : next++] = (int16_t)b;
+    }
+}
+
+/* Take n bytes at s back to what they stand for; false if a character is not of the
+ * alphabet. p has room for n bytes. */
+static bool bpe_unmap(const int16_t byte_of[BPE_ALPHABET], const char *s, size_t n, char *p,
+                      size_t *len)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    char *at = p;
+
+    for (size_t i = 0; i < n;) {
+        unsigned cp = u[i];
+        if (cp < 0x80) {
+            i++;
+        } else if (cp >= 0xC2 && cp <= 0xC5 && i + 1 < n && (u[i + 1] & 0xC0) == 0x80) {
+            cp = (cp & 0x1F) << 6 | (u[i + 1] & 0x3F);
+            i += 2;
+        } else {
+            return false;
+        }
+        if (cp >= BPE_ALPHABET || byte_of[cp] < 0)
+            return false;
+        *at++ = (char)byte_of[cp];
+    }
+    *len = (size_t)(at - p);
+    return true;
+}
+
+static void bpe_tokens(struct tok *t, const int16_t byte_of[BPE_ALPHABET])
+{
+    size_t room = 0;
+
+    for (size_t i = 0; i < t->n; i++)
+        room += t->v[i].name_len;
+    char *arena = t->arena = xmalloc(room);
+    tok_map_init(&t->map, t->n);
+    for (size_t i = 0; i < t->n; i++) {
+        struct tok_entry *v = &t->v[i];
+        size_t n;
+        if (v->type == TOK_CONTROL || v->type == TOK_UNKNOWN)
+            continue;
+        v->bytes = v->name;
+        v->bytes_len = v->name_len;
+        if (v->type == TOK_USER || v->name_len == 0 ||
+            !bpe_unmap(byte_of, v->name, v->name_len, arena, &n))
+            continue;                   /* text of its own, no merge leads to it */
+        v->bytes = arena;
+        v->bytes_len = (uint32_t)n;
+        arena += n;
+        tok_map_put(&t->map, t->v, (int32_t)i);
+    }
+    for (int b = 0; b < 256; b++) {
+        char c = (char)b;
+        t->byte_id[b] = tok_map_get(&t->map, t->v, &c, 1);
+    }
+}
+
+/* Merges of parts that are no tokens have no effect on any text; they are counted in the
+ * trace and left out. */
+static bool bpe_merges(struct tok *t, const int16_t byte_of[BPE_ALPHABET],
+                       const struct gguf *g, struct err *e)
+{
+    const char *key = "tokenizer.ggml.merges";
+    const struct gguf_kv *kv = tok_array(g, key, GGUF_STRING, UINT64_MAX, e);
+    struct buf b = { 0 };
+    size_t at = 0, useless = 0;
+    bool ok = true;
+
+    if (!kv)
+        return false;
+    tok_pairs_init(&t->pairs, kv->n);
+    for (uint64_t i = 0; i < kv->n && ok; i++) {
+        struct gguf_str s = gguf_next_str(kv, &at);
+        const char *space = s.n > 1 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
+        if (!space || space + 1 == s.p + s.n) {
+            ok = tok_bad(e, g, key, "has an entry %llu that is not two tokens with a space "
+                         "between: \"%.*s\"", (unsigned long long)i,
+                         (int)(s.n < 40 ? s.n : 40), s.p);
+            break;
+        }
+        size_t l, r, n = (size_t)(space - s.p);
+        buf_reset(&b);
+        buf_reserve(&b, s.n);
+        int32_t left = -1, right = -1, id = -1;
+        if (bpe_unmap(byte_of, s.p, n, b.p, &l) &&
+            bpe_unmap(byte_of, space + 1, s.n - n - 1, b.p + l, &r)) {
+            left = tok_map_get(&t->map, t->v, b.p, l);
+            right = tok_map_get(&t->map, t->v, b.p + l, r);
+            id = tok_map_get(&t->map, t->v, b.p, l + r);
+        }
+        if (left >= 0 && right >= 0 && id >= 0)
+            tok_pairs_put(&t->pairs, left, right, (uint32_t)i, id);
+        else
+            useless++;
+    }
+    if (ok && useless && log_on())
+        log_line("tokenizer", "%zu merges of parts that are no tokens", useless);
+    buf_release(&b);
+    return ok;
+}
+
+static void bpe_encode(const struct tok *t, const char *text, size_t len, bool start,
+                       struct tok_work *w, struct tok_ids *out);
+
+bool bpe_init(struct tok *t, const struct gguf *g, struct err *e)
+{
+    int16_t byte_of[BPE_ALPHABET];
+
+    bpe_alphabet(byte_of);
+    bpe_tokens(t, byte_of);
+    t->encode = bpe_encode;
+    return bpe_merges(t, byte_of, g, e);
+}
+
+static struct merge_pair bpe_find(const struct tok *t, const char *text,
+                                  const struct merge_sym *l, const struct merge_sym *r)
+{
+    const struct tok_pair_slot *p = tok_pairs_get(&t->pairs, l->id, r->id);
+
+    (void)text;
+    return p ? (struct merge_pair){ .order = p->rank, .id = p->id }
+             : (struct merge_pair){ .id = -1 };
+}
+
+/* One symbol for the byte. Vocabularies made from valid text only have no token for bytes
+ * like FF: U+FFFD stands for them, as it does where text is read before it is tokenized. */
+static void bpe_byte(const struct tok *t, struct tok_work *w, unsigned char c)
+{
+    static const unsigned char bad[3] = { 0xEF, 0xBF, 0xBD };
+
+    if (t->byte_id[c] >= 0)
+        tok_work_sym(w, w->n, 1, t->byte_id[c]);
+    else if (t->byte_id[bad[0]] >= 0 && t->byte_id[bad[1]] >= 0 && t->byte_id[bad[2]] >= 0)
+        for (int i = 0; i < 3; i++)
+            tok_work_sym(w, w->n, 1, t->byte_id[bad[i]]);
+    else if (t->unk >= 0)
+        tok_work_sym(w, w->n, 1, t->unk);
+}
+
+static void bpe_piece(const struct tok *t, const char *p, size_t len, struct tok_work *w,
+                      struct tok_ids *out)
+{
+    if (t->presplit_flags & PRESPLIT_WHOLE) {
+        int32_t id = tok_map_get(&t->map, t->v, p, len);
+        if (id >= 0) {
+            tok_ids_add(out, id);
+            return;
+        }
+    }
+    w->n = 0;
+    for (size_t i = 0; i < len; i++)
+        bpe_byte(t, w, (unsigned char)p[i]);
+    tok_merge(t, p, w, bpe_find);
+    for (size_t i = 0; i < w->n; i++)
+        tok_ids_add(out, w->sym[i].id);
+}
+
+/* Nothing below U+0300 changes under NFC, and that begins with byte 0xCC. */
+static bool bpe_needs_nfc(const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] >= 0xCC)
+            return true;
+    return false;
+}
+
+/* Write text to w->text in normal form C. */
+static void bpe_nfc(const char *text, size_t len, struct tok_work *w)
+{
+    const utf8proc_option_t how = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+    const utf8proc_uint8_t *s = (const utf8proc_uint8_t *)text;
+    utf8proc_ssize_t room = (utf8proc_ssize_t)len;
+    utf8proc_int32_t *cp = NULL;
+
+    for (;;) {
+        cp = xreallocarray(cp, (size_t)room + 1, sizeof *cp);   /* + 1: reencode's NUL */
+        utf8proc_ssize_t n = utf8proc_decompose(s, (utf8proc_ssize_t)len, cp, room, how);
+        if (n <= room) {
+            n = utf8proc_reencode(cp, n, how);
+            buf_reset(&w->text);
+            buf_add(&w->text, cp, n > 0 ? (size_t)n : 0);
+            free(cp);
+            return;
+        }
+        room = n;
+    }
+}
+
+static void bpe_valid(const struct tok *t, const char *text, size_t len, struct tok_work *w,
+                      struct tok_ids *out)
+{
+    if ((t->presplit_flags & PRESPLIT_NFC) && bpe_needs_nfc(text, len)) {
+        bpe_nfc(text, len, w);
+        text = w->text.p;
+        len = w->text.n;
+    }
+    presplit_cut(t->presplit, text, len, w);
+    for (size_t i = 0; i < w->cut_n; i++) {
+        bpe_piece(t, text, w->cut[i], w, out);
+        text += w->cut[i];
+    }
+}
+
+static void bpe_encode(const struct tok *t, const char *text, size_t len, bool start,
+                       struct tok_work *w, struct tok_ids *out)
+{
+    (void)start;
+    for (size_t from = 0; from < len;) {
+        size_t to = from, n = 0;
+        while (to < len && ((unsigned char)text[to] < 0x80 ||
+                            (n = utf8_char(text + to, len - to)) > 0))
+            to += (unsigned char)text[to] < 0x80 ? 1 : n;
+        if (to > from)
+            bpe_valid(t, text + from, to - from, w, out);
+        from = to;
+        while (to < len && utf8_char(text + to, len - to) == 0)
+            to++;
+        if (to > from)
+            bpe_piece(t, text + from, to - from, w, out);
+        from = to;
+    }
+}

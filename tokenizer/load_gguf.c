@@ -1,0 +1,239 @@
+/* The vocabulary in a GGUF file: the keys tokenizer.ggml.*, described in ggml's docs/gguf.md.
+ * Names are borrowed from the mapping. What a file says about itself is believed only where
+ * no text could be tokenized wrongly because of it: a vocabulary without a known pre-split
+ * is refused, not guessed. */
+#include "config.h"
+
+#include "tokenizer/internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+bool tok_bad(struct err *e, const struct gguf *g, const char *key, const char *fmt, ...)
+{
+    struct buf b = { 0 };
+    va_list ap;
+
+    va_start(ap, fmt);
+    buf_vaddf(&b, fmt, ap);
+    va_end(ap);
+    err_set_kind(e, ERR_MODEL, "cannot load the tokenizer of %s: %s %s", gguf_path(g), key,
+                 b.p);
+    buf_release(&b);
+    return false;
+}
+
+static const char *tok_type_name(enum gguf_type type)
+{
+    return type == GGUF_STRING ? "strings" : type == GGUF_F32 ? "32-bit floats" :
+           "32-bit integers";
+}
+
+const struct gguf_kv *tok_array(const struct gguf *g, const char *key, enum gguf_type type,
+                                uint64_t n, struct err *e)
+{
+    const struct gguf_kv *kv = gguf_find(g, key);
+
+    if (!kv) {
+        tok_bad(e, g, key, "is missing");
+        return NULL;
+    }
+    bool same = kv->type == type || (type == GGUF_I32 && kv->type == GGUF_U32);
+    if (!kv->array || !same) {
+        tok_bad(e, g, key, "is not a list of %s", tok_type_name(type));
+        return NULL;
+    }
+    if (n != UINT64_MAX && kv->n != n) {
+        tok_bad(e, g, key, "has %llu entries for %llu tokens", (unsigned long long)kv->n,
+                (unsigned long long)n);
+        return NULL;
+    }
+    return kv;
+}
+
+static bool load_names(struct tok *t, const struct gguf *g, struct err *e)
+{
+    const char *key = "tokenizer.ggml.tokens";
+    const struct gguf_kv *kv = tok_array(g, key, GGUF_STRING, UINT64_MAX, e);
+    size_t at = 0;
+
+    if (!kv)
+        return false;
+    if (kv->n == 0 || kv->n > INT32_MAX / 4)
+        return tok_bad(e, g, key, "has %llu tokens", (unsigned long long)kv->n);
+    t->n = kv->n;
+    t->v = xcalloc(t->n, sizeof *t->v);
+    for (size_t i = 0; i < t->n; i++) {
+        struct gguf_str s = gguf_next_str(kv, &at);
+        if (s.n > INT32_MAX / 4)
+            return tok_bad(e, g, key, "has a token %zu of %zu bytes", i, s.n);
+        t->v[i] = (struct tok_entry){ .name = s.p, .name_len = (uint32_t)s.n, .bytes = "",
+                                      .type = TOK_NORMAL };
+    }
+    return true;
+}
+
+/* Files without token types are old; the names that every such file has say enough. */
+static void load_guess_types(struct tok *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct tok_entry *v = &t->v[i];
+        if (v->name_len == 6 && memcmp(v->name, "<0x", 3) == 0 && v->name[5] == '>')
+            v->type = TOK_BYTE;
+    }
+}
+
+static bool load_types(struct tok *t, const struct gguf *g, bool spm, struct err *e)
+{
+    const char *key = "tokenizer.ggml.token_type";
+
+    if (!gguf_find(g, key)) {
+        if (spm)
+            load_guess_types(t);
+        return true;
+    }
+    const struct gguf_kv *kv = tok_array(g, key, GGUF_I32, t->n, e);
+    if (!kv)
+        return false;
+    for (size_t i = 0; i < t->n; i++) {
+        uint32_t type = gguf_u32_at(kv, i);
+        if (type > TOK_BYTE)
+            return tok_bad(e, g, key, "has an unknown type %d for token %zu", (int32_t)type, i);
+        t->v[i].type = (uint8_t)(type == 0 ? TOK_NORMAL : type);
+        if (tok_is_control_like(&t->v[i]))
+            t->v[i].type = TOK_CONTROL;
+        if ((t->v[i].type == TOK_USER || t->v[i].type == TOK_CONTROL) &&
+            t->v[i].name_len > TOK_NAME_MAX)
+            return tok_bad(e, g, key, "marks token %zu of %u bytes as special; such a name "
+                           "has at most %d", i, t->v[i].name_len, TOK_NAME_MAX);
+    }
+    return true;
+}
+
+/* A token that the file names by id. What has such a part to play is a control token, also
+ * when the file does not say so: it is not made from text and not shown as text. */
+static bool load_id(struct tok *t, const struct gguf *g, const char *key, enum tok_type type,
+                    int32_t *id, struct err *e)
+{
+    uint32_t n = UINT32_MAX;
+
+    *id = -1;
+    if (!gguf_opt_u32(g, key, &n, e))
+        return false;
+    if (n >= t->n)
+        return true;                    /* 2^32 - 1 and the like mean "none" */
+    *id = (int32_t)n;
+    if (t->v[n].type == TOK_NORMAL)
+        t->v[n].type = (uint8_t)type;
+    return true;
+}
+
+/* The ids that SentencePiece gives when nobody asks for others. */
+static int32_t load_default_id(struct tok *t, int32_t id, const char *name, enum tok_type type)
+{
+    if ((size_t)id >= t->n || t->v[id].name_len != strlen(name) ||
+        memcmp(t->v[id].name, name, strlen(name)) != 0)
+        return -1;
+    if (t->v[id].type == TOK_NORMAL)
+        t->v[id].type = (uint8_t)type;
+    return id;
+}
+
+static bool load_ids(struct tok *t, const struct gguf *g, bool spm, struct err *e)
+{
+    int32_t eot, eom;
+
+    if (!load_id(t, g, "tokenizer.ggml.bos_token_id", TOK_CONTROL, &t->bos, e) ||
+        !load_id(t, g, "tokenizer.ggml.eos_token_id", TOK_CONTROL, &t->eos, e) ||
+        !load_id(t, g, "tokenizer.ggml.unknown_token_id", TOK_UNKNOWN, &t->unk, e) ||
+        !load_id(t, g, "tokenizer.ggml.eot_token_id", TOK_CONTROL, &eot, e) ||
+        !load_id(t, g, "tokenizer.ggml.eom_token_id", TOK_CONTROL, &eom, e))
+        return false;
+    if (eot >= 0)
+        t->v[eot].ends = true;
+    if (eom >= 0)
+        t->v[eom].ends = true;
+    if (!spm)
+        return true;
+    if (!gguf_find(g, "tokenizer.ggml.unknown_token_id"))
+        t->unk = load_default_id(t, 0, "<unk>", TOK_UNKNOWN);
+    if (!gguf_find(g, "tokenizer.ggml.bos_token_id"))
+        t->bos = load_default_id(t, 1, "<s>", TOK_CONTROL);
+    if (!gguf_find(g, "tokenizer.ggml.eos_token_id"))
+        t->eos = load_default_id(t, 2, "</s>", TOK_CONTROL);
+    return true;
+}
+
+static bool load_presplit(struct tok *t, const struct gguf *g, struct err *e)
+{
+    const char *key = "tokenizer.ggml.pre";
+    const struct presplit_name *name = NULL;
+    struct gguf_str s = { "", 0 };
+    struct buf list = { 0 };
+
+    if (!gguf_opt_str(g, key, &s, e))
+        return false;
+    if (gguf_find(g, key))
+        name = presplit_find(s.p, s.n);
+    if (!name) {
+        presplit_list(&list);
+        if (gguf_find(g, key))
+            tok_bad(e, g, key, "is \"%.*s\", a pre-tokenizer that is not known here; known are "
+                    "%s", (int)(s.n < 40 ? s.n : 40), s.p, list.p);
+        else
+            tok_bad(e, g, key, "is missing, and guessing it would tokenize wrongly; convert the "
+                    "model again, or get a newer file (known are %s)", list.p);
+        buf_release(&list);
+        return false;
+    }
+    t->presplit_flags = name->flags;
+    t->presplit = presplit_new(name->family);
+    t->adds_bos = (name->flags & PRESPLIT_BOS) != 0;
+    snprintf(t->kind, sizeof t->kind, "BPE %s", name->name);
+    return true;
+}
+
+static bool load_family(struct tok *t, const struct gguf *g, struct err *e)
+{
+    const char *key = "tokenizer.ggml.model";
+    struct gguf_str s;
+
+    if (!gguf_get_str(g, key, &s, e))
+        return false;
+    bool spm = s.n == 5 && memcmp(s.p, "llama", 5) == 0;
+    if (!spm && !(s.n == 4 && memcmp(s.p, "gpt2", 4) == 0))
+        return tok_bad(e, g, key, "is \"%.*s\"; known are \"llama\" (SentencePiece) and \"gpt2\" "
+                       "(byte-level BPE)", (int)(s.n < 40 ? s.n : 40), s.p);
+    if (!load_names(t, g, e) || !load_types(t, g, spm, e) || !load_ids(t, g, spm, e))
+        return false;
+    if (spm) {
+        snprintf(t->kind, sizeof t->kind, "SPM");
+        t->adds_bos = true;
+        t->space_prefix = true;
+        if (!gguf_opt_bool(g, "tokenizer.ggml.add_space_prefix", &t->space_prefix, e))
+            return false;
+    } else if (!load_presplit(t, g, e)) {
+        return false;
+    }
+    if (!gguf_opt_bool(g, "tokenizer.ggml.add_bos_token", &t->adds_bos, e))
+        return false;
+    t->adds_bos = t->adds_bos && t->bos >= 0;
+    return spm ? spm_init(t, g, e) : bpe_init(t, g, e);
+}
+
+struct tok *tok_from_gguf(const struct gguf *g, struct err *e)
+{
+    struct tok *t = xcalloc(1, sizeof *t);
+
+    t->bos = t->eos = t->unk = -1;
+    if (!load_family(t, g, e)) {
+        tok_free(t);
+        return NULL;
+    }
+    tok_index(t);
+    return t;
+}

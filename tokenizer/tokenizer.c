@@ -1,0 +1,263 @@
+/* The tokenizer as its callers see it: names in text, ends of turns, bytes and decoding.
+ * What lies between two names is a matter of the family (spm.c, bpe.c, list.c).
+ *
+ * A vocabulary has three kinds of tokens that stand apart. Control tokens are never made
+ * from text. User-defined tokens are: the model was trained with them cut out of the text
+ * before anything was merged (runs of spaces, <think>), and so the text cannot be written
+ * without them. Many files mark as user-defined what is control by every other sign;
+ * tok_index() goes by the signs, since text must not end a turn or open one. */
+#include "config.h"
+
+#include "tokenizer/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* One call of a family gets at most so much, so that positions fit 32 bits. */
+static const size_t tok_chunk = (size_t)1 << 28;
+
+/* Names that end a turn. EOS and EOT of the file end it too; these are for files that do not
+ * name them, and for models that have several. Where user is false, the name is also that of
+ * an ordinary tag (</s> ends struck-out text in HTML), so only a control token counts. */
+static const struct tok_end_name {
+    const char *name;
+    bool user;
+} tok_end_names[] = {
+    { "<|im_end|>", true },                 /* ChatML: Qwen and many others */
+    { "<|eot_id|>", true },                 /* Llama 3 */
+    { "<|eom_id|>", true },                 /* Llama 3, before a tool's answer */
+    { "<|eot|>", true },                    /* Llama 4 */
+    { "<|end|>", true },                    /* Phi */
+    { "<|return|>", true },                 /* gpt-oss */
+    { "<|call|>", true },                   /* gpt-oss, before a tool's answer */
+    { "<|endoftext|>", true },              /* GPT-2 and its heirs */
+    { "<|end_of_text|>", true },            /* Llama 3, Granite */
+    { "<|end_of_turn|>", true },
+    { "<|END_OF_TURN_TOKEN|>", true },      /* Command R */
+    { "<|role_end|>", true },               /* Ling */
+    { "[|endofturn|]", true },              /* EXAONE */
+    { "<end_of_turn>", true },              /* Gemma */
+    { "<end_of_utterance>", true },         /* SmolVLM */
+    { "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>", true }, /* DeepSeek */
+    { "</s>", false },                      /* Llama 2, Mistral */
+    { "<eos>", false },
+    { "<EOT>", false },
+    { "[EOS]", false },
+    { "[EOT]", false },
+};
+
+void tok_ids_add(struct tok_ids *ids, int32_t id)
+{
+    MEM_GROW(ids->v, ids->cap, ids->n + 1);
+    ids->v[ids->n++] = id;
+}
+
+void tok_ids_release(struct tok_ids *ids)
+{
+    free(ids->v);
+    *ids = (struct tok_ids){ 0 };
+}
+
+static bool tok_named(const struct tok_entry *v, const char *name)
+{
+    return v->name_len == strlen(name) && memcmp(v->name, name, v->name_len) == 0;
+}
+
+static const struct tok_end_name *tok_end_name(const struct tok_entry *v)
+{
+    for (size_t i = 0; i < sizeof tok_end_names / sizeof *tok_end_names; i++)
+        if (tok_named(v, tok_end_names[i].name))
+            return &tok_end_names[i];
+    return NULL;
+}
+
+/* <|name|>, also with the wide bars that DeepSeek has. */
+static bool tok_looks_like_control(const struct tok_entry *v)
+{
+    static const char wide[] = "\xEF\xBD\x9C";      /* ｜ */
+    const char *p = v->name;
+    size_t n = v->name_len;
+
+    if (n < 5 || p[0] != '<' || p[n - 1] != '>')
+        return false;
+    return (p[1] == '|' && p[n - 2] == '|') ||
+           (n > 8 && memcmp(p + 1, wide, 3) == 0 && memcmp(p + n - 4, wide, 3) == 0);
+}
+
+void tok_index(struct tok *t)
+{
+    if (t->eos >= 0)
+        t->v[t->eos].ends = true;
+    for (size_t i = 0; i < t->n; i++) {
+        struct tok_entry *v = &t->v[i];
+        if (v->type != TOK_CONTROL && v->type != TOK_USER && v->type != TOK_UNKNOWN)
+            continue;
+        const struct tok_end_name *end = tok_end_name(v);
+        if (end && (v->type == TOK_CONTROL || (v->type == TOK_USER && end->user)))
+            v->ends = true;
+        tok_names_add(&t->specials, v->name, v->name_len, (int32_t)i);
+        if (v->type == TOK_USER && !end && !v->ends)
+            tok_names_add(&t->user, v->name, v->name_len, (int32_t)i);
+    }
+    tok_names_sort(&t->specials);
+    tok_names_sort(&t->user);
+
+    /* gpt-oss closes a channel with <|end|>; its turn goes on. */
+    int32_t end = tok_special(t, "<|end|>");
+    if (end >= 0 && end != t->eos && tok_special(t, "<|return|>") >= 0 &&
+        tok_special(t, "<|call|>") >= 0)
+        t->v[end].ends = false;
+}
+
+bool tok_is_control_like(const struct tok_entry *v)
+{
+    return v->type == TOK_USER && tok_looks_like_control(v);
+}
+
+void tok_free(struct tok *t)
+{
+    if (!t)
+        return;
+    presplit_free(t->presplit);
+    tok_pairs_release(&t->pairs);
+    tok_names_release(&t->list);
+    tok_map_release(&t->map);
+    tok_names_release(&t->user);
+    tok_names_release(&t->specials);
+    free(t->arena);
+    free(t->v);
+    free(t);
+}
+
+size_t tok_count(const struct tok *t)
+{
+    return t->n;
+}
+
+const char *tok_kind(const struct tok *t)
+{
+    return t->kind;
+}
+
+/* Text without names, in pieces that the family can count with 32 bits. */
+static void tok_encode_plain(const struct tok *t, const char *text, size_t len, bool start,
+                             struct tok_work *w, struct tok_ids *out)
+{
+    while (len) {
+        size_t n = len < tok_chunk ? len : tok_chunk;
+        t->encode(t, text, n, start, w, out);
+        text += n;
+        len -= n;
+        start = false;
+    }
+}
+
+static void tok_encode_names(const struct tok *t, const char *text, size_t len,
+                             enum tok_place place, const struct tok_names *names,
+                             struct tok_ids *out)
+{
+    struct tok_work w = { 0 };
+    bool start = place == TOK_AT_START;
+    size_t from = 0, i = 0;
+
+    while (i < len) {
+        int32_t id = -1;
+        size_t n = tok_names_longest(names, text + i, len - i, &id);
+        if (n == 0) {
+            i++;
+            continue;
+        }
+        tok_encode_plain(t, text + from, i - from, start, &w, out);
+        tok_ids_add(out, id);
+        i += n;
+        from = i;
+        start = true;
+    }
+    tok_encode_plain(t, text + from, len - from, start, &w, out);
+    tok_work_release(&w);
+}
+
+void tok_encode(const struct tok *t, const char *text, size_t len, enum tok_place place,
+                struct tok_ids *out)
+{
+    tok_encode_names(t, text, len, place, &t->user, out);
+}
+
+void tok_encode_special(const struct tok *t, const char *text, size_t len,
+                        enum tok_place place, struct tok_ids *out)
+{
+    tok_encode_names(t, text, len, place, &t->specials, out);
+}
+
+static const struct tok_entry *tok_entry(const struct tok *t, int32_t id)
+{
+    static const struct tok_entry none = { .name = "", .bytes = "", .type = TOK_NORMAL };
+
+    return id >= 0 && (size_t)id < t->n ? &t->v[id] : &none;
+}
+
+int32_t tok_special(const struct tok *t, const char *name)
+{
+    return tok_names_find(&t->specials, name, strlen(name));
+}
+
+bool tok_is_special(const struct tok *t, int32_t id)
+{
+    uint8_t type = tok_entry(t, id)->type;
+
+    return type == TOK_CONTROL || type == TOK_USER;
+}
+
+const char *tok_name(const struct tok *t, int32_t id, size_t *len)
+{
+    *len = tok_entry(t, id)->name_len;
+    return tok_entry(t, id)->name;
+}
+
+const char *tok_bytes(const struct tok *t, int32_t id, size_t *len)
+{
+    *len = tok_entry(t, id)->bytes_len;
+    return tok_entry(t, id)->bytes;
+}
+
+int32_t tok_bos(const struct tok *t)
+{
+    return t->bos;
+}
+
+int32_t tok_eos(const struct tok *t)
+{
+    return t->eos;
+}
+
+bool tok_adds_bos(const struct tok *t)
+{
+    return t->adds_bos;
+}
+
+bool tok_is_end(const struct tok *t, int32_t id)
+{
+    return tok_entry(t, id)->ends;
+}
+
+void tok_decode(const struct tok *t, const int32_t *ids, size_t n, enum tok_place place,
+                enum tok_specials specials, struct buf *out)
+{
+    /* The space of the place stands before the first token that is text, if it opens the
+     * text or follows control tokens only. */
+    bool strip = t->space_prefix && place == TOK_AT_START;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct tok_entry *v = tok_entry(t, ids[i]);
+        if (v->type == TOK_CONTROL || v->type == TOK_UNKNOWN) {
+            if (specials == TOK_SPECIALS_SHOW)
+                buf_add(out, v->name, v->name_len);
+            continue;
+        }
+        size_t skip = strip && v->type != TOK_USER && v->bytes_len && v->bytes[0] == ' ';
+        buf_add(out, v->bytes + skip, v->bytes_len - skip);
+        strip = false;
+    }
+}
