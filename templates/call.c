@@ -1,11 +1,11 @@
 /* Reading a call: {"name": "...", "arguments": {...}}.
  *
- * jansson says whether the text is JSON and what is wrong where. The arguments are then cut
- * out of the text itself, so that 1.0 stays 1.0, long numbers keep their digits and keys
- * their order; numbers are decoded as reals because only their syntax matters here. Models
- * differ in small things: "parameters" for "arguments", the object inside a string, none at
- * all for a function that takes none. Those are read; anything else is an error, and the
- * raw text stays with the call. */
+ * jansson says whether the text is JSON and what is wrong where. The arguments are then
+ * cut out of the text itself, so that 1.0 stays 1.0, long numbers keep their digits and
+ * keys their order; numbers are decoded as reals because only their syntax matters here.
+ * Models differ in small things: "parameters" for "arguments", the object inside a
+ * string, none at all for a function that takes none. Those are read; anything else is an
+ * error, and the raw text stays with the call. */
 #include "config.h"
 
 #include <jansson.h>
@@ -131,7 +131,8 @@ static void read_arguments(struct tmpl_call *c, const json_t *call)
         }
     }
     if (!c->arguments && !c->error)
-        call_error(c, "the arguments of the call are not a JSON object", member_at(c, key));
+        call_error(c, "the arguments of the call are not a JSON object",
+                   member_at(c, key));
 }
 
 void tmpl_call_read(struct tmpl_call *c)

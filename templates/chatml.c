@@ -1,8 +1,8 @@
 /* ChatML: <|im_start|>role\n...<|im_end|>\n, as Qwen and many others write it.
  *
- * System messages may stand anywhere. Results of tools go in a turn of the user's, one turn
- * for results that follow each other. No default system prompt is added: some models have
- * one in their own template, but a prompt nobody asked for is not ours to write.
+ * System messages may stand anywhere. Results of tools go in a turn of the user's, one
+ * turn for results that follow each other. No default system prompt is added: some models
+ * have one in their own template, but a prompt nobody asked for is not ours to write.
  *
  * Thinking off is an empty thought that the prompt already holds, for models whose
  * vocabulary has <think>; on and auto leave the choice to the model. */

@@ -15,23 +15,23 @@ struct tmpl_job {
     struct tmpl_prompt *out;
 };
 
-/* Tags of a family; NULL: it has none. Each may come as text or as a special token of that
- * name. No tag is the beginning of another one. */
+/* Tags of a family; NULL: it has none. Each may come as text or as a special token of
+ * that name. No tag is the beginning of another one. */
 struct tmpl_tags {
     const char *think_open, *think_close;
     const char *call_open, *call_close;     /* JSON between them */
     const char *call_rest;          /* opens a call that lasts until the turn ends */
-    bool answer_may_be_call;        /* an answer that is {"name", "parameters"} and nothing
-                                       else is a call */
+    bool answer_may_be_call;        /* an answer that is {"name", "parameters"} and no
+                                       more is a call */
 };
 
 struct tmpl {
     const char *name, *help;
-    /* A chat template in a model's file that contains mark and that recognise (may be NULL)
-     * does not turn down is of this family. mark is NULL when no file names it. */
+    /* A chat template in a model's file that contains mark and that recognise (may be
+     * NULL) does not turn down is of this family. mark is NULL when no file names it. */
     const char *mark;
     bool (*recognise)(const char *source, size_t len);
-    const char *const *needs;       /* special tokens it cannot do without; NULL-terminated */
+    const char *const *needs;       /* special tokens it must have; NULL-terminated */
     void (*render)(struct tmpl_job *j);
     struct tmpl_tags tags;
 };
@@ -71,7 +71,7 @@ bool tmpl_wants_answer(const struct tmpl_job *j);
 /* Read c->raw as {"name", "arguments"}; "parameters" does for "arguments". Fills name and
  * arguments, or error and error_at. */
 void tmpl_call_read(struct tmpl_call *c);
-/* raw is {"name": string, "parameters": object} and nothing else ("type" may be there). */
+/* raw is {"name": string, "parameters": object} and no more ("type" may be there). */
 bool tmpl_call_is_whole(const char *raw, size_t len);
 
 #endif

@@ -1,12 +1,12 @@
 /* Llama 3: <|start_header_id|>role<|end_header_id|>\n\n...<|eot_id|>, content trimmed.
  *
- * Results of tools have the role "ipython". The lines with knowledge cut-off and date that
- * the templates of 3.1 and later add are left out: they would change the prompt from day to
- * day, and whoever wants them writes them into the system message.
+ * Results of tools have the role "ipython". The lines with knowledge cut-off and date
+ * that the templates of 3.1 and later add are left out: they would change the prompt from
+ * day to day, and whoever wants them writes them into the system message.
  *
- * Calls: <|python_tag|> opens one that lasts until the turn ends; or the whole answer is an
- * object with "name" and "parameters". That is known only when the answer has ended, so it
- * streams as an answer and the call is reported at the end. */
+ * Calls: <|python_tag|> opens one that lasts until the turn ends; or the whole answer is
+ * an object with "name" and "parameters". That is known only when the answer has ended,
+ * so it streams as an answer and the call is reported at the end. */
 #include "config.h"
 
 #include "templates/internal.h"
@@ -61,7 +61,7 @@ static void llama3_render(struct tmpl_job *j)
 
 const struct tmpl tmpl_llama3 = {
     .name = "llama3",
-    .help = "<|start_header_id|>role<|end_header_id|> ... <|eot_id|>: Llama 3 and relatives",
+    .help = "<|start_header_id|>role<|end_header_id|> ... <|eot_id|>: Llama 3",
     .mark = "<|start_header_id|>",
     .recognise = llama3_recognise,
     .needs = llama3_needs,

@@ -6,13 +6,13 @@
  *     held = white space that a tag may claim (n_space bytes), then the start of a tag
  *
  * and leave it as soon as they are decided: a whole tag makes its white space and itself
- * control; a byte that cannot begin a tag makes everything before it text. As every byte is
- * treated alike, the result cannot depend on where the tokens were cut. Runs are contiguous
- * because each begins where the last one ended (done).
+ * control; a byte that cannot begin a tag makes everything before it text. As every byte
+ * is treated alike, the result cannot depend on where the tokens were cut. Runs are
+ * contiguous because each begins where the last one ended (done).
  *
- * A special token ends whatever was held. If its name is a tag of this place it acts as the
- * tag; a tag out of place is text (a model that thinks about <tool_call> may write it); any
- * other special token is control. */
+ * A special token ends whatever was held. If its name is a tag of this place it acts as
+ * the tag; a tag out of place is text (a model that thinks about <tool_call> may write
+ * it); any other special token is control. */
 #include "config.h"
 
 #include "templates/template.h"
@@ -72,8 +72,8 @@ static const struct stream_rule {
     [IN_REST] = { 0, TMPL_TOOL_CALL, SPACE_TEXT, IN_REST },
 };
 
-/* Inside a JSON string "</tool_call>" is text. A raw newline cannot stand in one, so there
- * the string is taken for broken, and from then on the first closing tag closes. */
+/* Inside a JSON string "</tool_call>" is text. A raw newline cannot stand in one, so
+ * there the string is taken for broken, and from then on the first closing tag closes. */
 enum stream_string { STRING_OUT, STRING_IN, STRING_ESCAPE, STRING_BROKEN };
 
 struct tmpl_stream {
@@ -262,7 +262,7 @@ static enum stream_tag stream_match(const struct tmpl_stream *st, const char *s,
     return TAG_NONE;
 }
 
-/* What a byte that begins no tag is here: white space that waits (or is eaten), or text. */
+/* What a byte that begins no tag is here: white space that waits or is eaten, or text. */
 static enum stream_space stream_space_of(const struct tmpl_stream *st, char c)
 {
     enum stream_space space = stream_rules[st->phase].space;

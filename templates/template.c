@@ -1,7 +1,7 @@
 /* The table of templates, choosing from it, and the pieces a renderer emits.
  *
- * A renderer never builds a string with markers in it. It puts text and special tokens, and
- * only a call in this module makes a special piece; a message's content goes through
+ * A renderer never builds a string with markers in it. It puts text and special tokens,
+ * and only a call in this module makes a special piece; a message's content goes through
  * tmpl_put() and is text whatever it looks like. Neighbouring text becomes one piece, so
  * that "user\n" and the content are encoded together, as the models were trained. */
 #include "config.h"
@@ -92,8 +92,8 @@ static const struct tmpl *tmpl_unknown(const char *source, size_t len, struct er
     tmpl_add_names(&names);
     buf_add(&head, source, n);
     err_set_kind(e, ERR_MODEL,
-                 "the model's chat template is none that vitrine knows (it begins \"%s\"); "
-                 "choose with --template one of %s",
+                 "the model's chat template is none of ours (it begins \"%s\"); choose with "
+                 "--template one of %s",
                  buf_str(&head), buf_str(&names));
     buf_release(&head);
     buf_release(&names);
@@ -115,8 +115,8 @@ static const struct tmpl *tmpl_by_source(const char *source, size_t len,
             struct buf names = {0};
             tmpl_add_names(&names);
             err_set_kind(e, ERR_MODEL,
-                         "the model's chat template is %s, but its vocabulary has no special "
-                         "token %s; choose with --template one of %s",
+                         "the model's chat template is %s, but its vocabulary has no "
+                         "special token %s; choose with --template one of %s",
                          t->name, missing, buf_str(&names));
             buf_release(&names);
             return NULL;
@@ -135,7 +135,8 @@ static const struct tmpl *tmpl_by_vocab(const struct tmpl_vocab *vocab, struct b
         if (!t->mark || tmpl_missing(t, vocab))
             continue;
         if (why)
-            buf_addf(why, "the file has no chat template, but its vocabulary has %s", t->mark);
+            buf_addf(why, "the file has no chat template, but its vocabulary has %s",
+                     t->mark);
         return t;
     }
     if (why)
@@ -143,8 +144,9 @@ static const struct tmpl *tmpl_by_vocab(const struct tmpl_vocab *vocab, struct b
     return &tmpl_plain;
 }
 
-const struct tmpl *tmpl_choose(const char *source, size_t len, const struct tmpl_vocab *vocab,
-                               struct buf *why, struct err *e)
+const struct tmpl *tmpl_choose(const char *source, size_t len,
+                               const struct tmpl_vocab *vocab, struct buf *why,
+                               struct err *e)
 {
     if (source && len)
         return tmpl_by_source(source, len, vocab, why, e);
@@ -221,7 +223,8 @@ void tmpl_put_no_think(struct tmpl_job *j)
     tmpl_puts(j, "\n\n");
 }
 
-/* What Python's str.strip() removes, as Jinja's trim does. Bytes of the white space at s, or 0. */
+/* Bytes of the white space at s, or 0: what Python's str.strip() and with it Jinja's trim
+ * removes. */
 static size_t tmpl_space(const char *s, size_t n)
 {
     static const char *const wide[] = {
@@ -316,8 +319,9 @@ bool tmpl_render(const struct tmpl *t, const struct tmpl_message *messages, size
     out->start = TMPL_RESPONSE;
     if (missing)
         return err_set_kind(e, ERR_MODEL,
-                            "the template %s needs the special token %s, which the model's "
-                            "vocabulary does not have; choose another with --template",
+                            "the template %s needs the special token %s, which the "
+                            "model's vocabulary does not have; choose another with "
+                            "--template",
                             t->name, missing);
     t->render(&j);
     return true;

@@ -35,7 +35,8 @@ static const struct stream_case cases[] = {
       ".<think>|t:a|.</think>|r:b", "" },
     { "white space before <think>", "chatml", TMPL_RESPONSE, "\n \t<think>a</think>b",
       ".\n \t<think>|t:a|.</think>|r:b", "" },
-    { "white space before an answer stays", "chatml", TMPL_RESPONSE, "\n  a", "r:\n  a", "" },
+    { "white space before an answer stays", "chatml", TMPL_RESPONSE, "\n  a", "r:\n  a",
+      "" },
     { "only white space", "chatml", TMPL_RESPONSE, " \n ", "r: \n ", "" },
     { "the prompt opened the thought", "chatml", TMPL_THINK, "\nHm.\n\n</think>\n\nYes.",
       ".\n|t:Hm.|.\n\n</think>\n\n|r:Yes.", "" },
@@ -56,32 +57,34 @@ static const struct stream_case cases[] = {
       "t:a</thi|.</think>|r:b", "" },
     { "brackets", "chatml", TMPL_RESPONSE, "<<think>> a < b <t <tool <!",
       "r:<<think>> a < b <t <tool <!", "" },
-    { "a bracket before the tag", "chatml", TMPL_THINK, "a<</think>b", "t:a<|.</think>|r:b",
-      "" },
-    { "<think> inside an answer is text", "chatml", TMPL_RESPONSE, "Write <think>x</think>.",
-      "r:Write <think>x</think>.", "" },
+    { "a bracket before the tag", "chatml", TMPL_THINK, "a<</think>b",
+      "t:a<|.</think>|r:b", "" },
+    { "<think> inside an answer is text", "chatml", TMPL_RESPONSE,
+      "Write <think>x</think>.", "r:Write <think>x</think>.", "" },
     { "a second thought is text", "chatml", TMPL_RESPONSE,
       "<think>a</think>b<think>c</think>d", ".<think>|t:a|.</think>|r:b<think>c</think>d",
       "" },
     { "tool syntax inside a thought is thinking", "chatml", TMPL_RESPONSE,
       "<think>I could <tool_call>{\"name\":\"x\"}</tool_call>\n</think>No.",
-      ".<think>|t:I could <tool_call>{\"name\":\"x\"}</tool_call>|.\n</think>|r:No.", "" },
+      ".<think>|t:I could <tool_call>{\"name\":\"x\"}</tool_call>|.\n</think>|r:No.",
+      "" },
     { "special tool tags inside a thought too", "chatml", TMPL_THINK,
-      "a " SP("<tool_call>") " b" SP("</think>") "c",
-      "t:a <tool_call> b|.</think>|r:c", "" },
+      "a " SP("<tool_call>") " b" SP("</think>") "c", "t:a <tool_call> b|.</think>|r:c",
+      "" },
     { "a special tag out of place is text", "chatml", TMPL_RESPONSE,
       "a" SP("<think>") "b" SP("</tool_call>"), "r:a<think>b</tool_call>", "" },
     { "unknown specials are control", "chatml", TMPL_RESPONSE,
       SP("<|box|>") "a" SP("<|im_end|>") "b", ".<|box|>|r:a|.<|im_end|>|r:b", "" },
     { "an unknown special does not hide a thought", "chatml", TMPL_RESPONSE,
       SP("<|box|>") "<think>a", ".<|box|><think>|t:a", "" },
-    { "a special cuts half a tag", "chatml", TMPL_RESPONSE, "a\n<tool_" CTL("<|x|>") "call>",
-      "r:a\n<tool_call>", "" },
-    { "a special cuts half a closing tag", "chatml", TMPL_THINK, "a\n</th" SP("<|x|>") "ink>",
-      "t:a\n</th|.<|x|>|t:ink>", "" },
+    { "a special cuts half a tag", "chatml", TMPL_RESPONSE,
+      "a\n<tool_" CTL("<|x|>") "call>", "r:a\n<tool_call>", "" },
+    { "a special cuts half a closing tag", "chatml", TMPL_THINK,
+      "a\n</th" SP("<|x|>") "ink>", "t:a\n</th|.<|x|>|t:ink>", "" },
     { "text of a special name is text", "chatml", TMPL_RESPONSE, "a<|im_end|>b",
       "r:a<|im_end|>b", "" },
-    { "UTF-8", "chatml", TMPL_RESPONSE, "<think>\xc3\xa4</think>\xf0\x9f\x98\x80\xe4\xbd\xa0",
+    { "UTF-8", "chatml", TMPL_RESPONSE,
+      "<think>\xc3\xa4</think>\xf0\x9f\x98\x80\xe4\xbd\xa0",
       ".<think>|t:\xc3\xa4|.</think>|r:\xf0\x9f\x98\x80\xe4\xbd\xa0", "" },
     { "broken UTF-8", "chatml", TMPL_RESPONSE, "\xff\xf0\x9f", "r:\xff\xf0\x9f", "" },
 
@@ -90,7 +93,8 @@ static const struct stream_case cases[] = {
       ".<tool_call>|c:\n{\"name\": \"f\", \"arguments\": {\"a\": 1.0}}\n|.</tool_call>",
       "# call_0 f {\"a\": 1.0}\n" },
     { "text, then a call", "chatml", TMPL_RESPONSE,
-      "Wait.\n\n" SP("<tool_call>") "{\"name\":\"f\",\"arguments\":{}}" SP("</tool_call>"),
+      "Wait.\n\n" SP("<tool_call>") "{\"name\":\"f\",\"arguments\":{}}"
+      SP("</tool_call>"),
       "r:Wait.|.\n\n<tool_call>|c:{\"name\":\"f\",\"arguments\":{}}|.</tool_call>",
       "# call_0 f {}\n" },
     { "a thought, then a call", "chatml", TMPL_RESPONSE,
@@ -116,11 +120,13 @@ static const struct stream_case cases[] = {
     { "long numbers keep their digits", "chatml", TMPL_RESPONSE,
       "<tool_call>{\"name\":\"f\",\"arguments\":{\"n\":123456789012345678901234567890}}"
       "</tool_call>",
-      ".<tool_call>|c:{\"name\":\"f\",\"arguments\":{\"n\":123456789012345678901234567890}}|"
+      ".<tool_call>|c:{\"name\":\"f\",\"arguments\":{\"n\":"
+      "123456789012345678901234567890}}|"
       ".</tool_call>",
       "# call_0 f {\"n\":123456789012345678901234567890}\n" },
     { "the closing tag inside a string", "chatml", TMPL_RESPONSE,
-      "<tool_call>{\"name\":\"f\",\"arguments\":{\"t\":\"\\\"</tool_call>\"}}</tool_call>b",
+      "<tool_call>{\"name\":\"f\",\"arguments\":{\"t\":\"\\\"</tool_call>\"}}"
+      "</tool_call>b",
       ".<tool_call>|c:{\"name\":\"f\",\"arguments\":{\"t\":\"\\\"</tool_call>\"}}|"
       ".</tool_call>|r:b",
       "# call_0 f {\"t\":\"\\\"</tool_call>\"}\n" },
@@ -134,7 +140,8 @@ static const struct stream_case cases[] = {
     { "an empty call", "chatml", TMPL_RESPONSE, "<tool_call></tool_call>",
       ".<tool_call></tool_call>", "# call_0 - '[' or '{' expected near end of file@0\n" },
     { "a call that is a list", "chatml", TMPL_RESPONSE, "<tool_call>[1]</tool_call>",
-      ".<tool_call>|c:[1]|.</tool_call>", "# call_0 - the call is not a JSON object@0\n" },
+      ".<tool_call>|c:[1]|.</tool_call>",
+      "# call_0 - the call is not a JSON object@0\n" },
     { "a call without a name", "chatml", TMPL_RESPONSE,
       "<tool_call>{\"arguments\":{}}</tool_call>",
       ".<tool_call>|c:{\"arguments\":{}}|.</tool_call>",
@@ -160,7 +167,8 @@ static const struct stream_case cases[] = {
       "r:a|.<think>|r:b", "" },
 
     { "llama3: <|python_tag|>", "llama3", TMPL_RESPONSE,
-      SP("<|python_tag|>") "{\"name\":\"f\",\"parameters\":{\"a\":\"x\"}}" CTL("<|eom_id|>"),
+      SP("<|python_tag|>") "{\"name\":\"f\",\"parameters\":{\"a\":\"x\"}}"
+      CTL("<|eom_id|>"),
       ".<|python_tag|>|c:{\"name\":\"f\",\"parameters\":{\"a\":\"x\"}}",
       "# call_0 f {\"a\":\"x\"}\n" },
     { "llama3: <|python_tag|> up to the end", "llama3", TMPL_RESPONSE,
@@ -174,16 +182,19 @@ static const struct stream_case cases[] = {
       "r:{\"name\": \"f\", \"parameters\": {\"a\": 1}}", "# call_0 f {\"a\": 1}\n" },
     { "llama3: the same with its type", "llama3", TMPL_RESPONSE,
       "\n{\"type\":\"function\",\"name\":\"f\",\"parameters\":{}}\n",
-      "r:\n{\"type\":\"function\",\"name\":\"f\",\"parameters\":{}}\n", "# call_0 f {}\n" },
+      "r:\n{\"type\":\"function\",\"name\":\"f\",\"parameters\":{}}\n",
+      "# call_0 f {}\n" },
     { "llama3: JSON that is no call", "llama3", TMPL_RESPONSE, "{\"name\": \"f\"}",
       "r:{\"name\": \"f\"}", "" },
     { "llama3: more members than a call has", "llama3", TMPL_RESPONSE,
       "{\"name\":\"f\",\"parameters\":{},\"age\":3}",
       "r:{\"name\":\"f\",\"parameters\":{},\"age\":3}", "" },
     { "llama3: a call with text behind it", "llama3", TMPL_RESPONSE,
-      "{\"name\":\"f\",\"parameters\":{}} ok", "r:{\"name\":\"f\",\"parameters\":{}} ok", "" },
+      "{\"name\":\"f\",\"parameters\":{}} ok", "r:{\"name\":\"f\",\"parameters\":{}} ok",
+      "" },
     { "llama3: a call with text before it", "llama3", TMPL_RESPONSE,
-      "ok {\"name\":\"f\",\"parameters\":{}}", "r:ok {\"name\":\"f\",\"parameters\":{}}", "" },
+      "ok {\"name\":\"f\",\"parameters\":{}}", "r:ok {\"name\":\"f\",\"parameters\":{}}",
+      "" },
     { "llama3: no <tool_call>", "llama3", TMPL_RESPONSE, "<tool_call>{}</tool_call>",
       "r:<tool_call>{}</tool_call>", "" },
     { "llama3: thinking", "llama3", TMPL_RESPONSE, "<think>\na\n</think>\n\nb",
@@ -235,7 +246,8 @@ struct outcome {
     uint64_t to;
 };
 
-static void outcome_take(struct outcome *o, const struct script *sc, struct tmpl_result *r)
+static void outcome_take(struct outcome *o, const struct script *sc,
+                         struct tmpl_result *r)
 {
     static const char *const names[] = {
         [TMPL_THINK] = "t:", [TMPL_RESPONSE] = "r:", [TMPL_TOOL_CALL] = "c:",
@@ -266,9 +278,9 @@ static void outcome_take(struct outcome *o, const struct script *sc, struct tmpl
     tmpl_result_reset(r);
 }
 
-/* Feed with the text cut at every place for which is_cut says so. */
-static void outcome_of(struct outcome *o, const struct stream_case *c, const struct script *sc,
-                       size_t cut, bool all)
+/* Feed with the text cut at one place, or at all. */
+static void outcome_of(struct outcome *o, const struct stream_case *c,
+                       const struct script *sc, size_t cut, bool all)
 {
     struct err *none = NULL;
     struct tmpl_stream *st = tmpl_stream_new(tmpl_find(c->tmpl, none), c->start);
@@ -309,13 +321,13 @@ static void outcome_release(struct outcome *o)
     buf_release(&o->calls);
 }
 
-static void check_outcome(const struct stream_case *c, const struct outcome *o, const char *how,
-                          size_t cut)
+static void check_outcome(const struct stream_case *c, const struct outcome *o,
+                          const char *how, size_t cut)
 {
     if (!strcmp(buf_str(&o->runs), c->runs) && !strcmp(buf_str(&o->calls), c->calls))
         return;
-    fail_msg("%s, %s %zu\n  runs  %s\n  want  %s\n  calls %s  want  %s", c->name, how, cut,
-             buf_str(&o->runs), c->runs, buf_str(&o->calls), c->calls);
+    fail_msg("%s, %s %zu\n  runs  %s\n  want  %s\n  calls %s  want  %s", c->name, how,
+             cut, buf_str(&o->runs), c->runs, buf_str(&o->calls), c->calls);
 }
 
 static void every_case_however_it_is_cut(void **state)

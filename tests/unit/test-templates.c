@@ -1,5 +1,5 @@
-/* Rendering and choosing. The vectors are those of ../shared/templates: what the models' own
- * Jinja templates give for the conversations in cases.json. */
+/* Rendering and choosing. The vectors are those of ../shared/templates: what the models'
+ * own Jinja templates give for the conversations in cases.json. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -20,8 +20,8 @@ static bool has_one_of(const void *arg, const char *name)
     return false;
 }
 
-static const char *const qwen_names[] = { "<|im_start|>", "<|im_end|>", "<think>", "</think>",
-                                          NULL };
+static const char *const qwen_names[] = { "<|im_start|>", "<|im_end|>", "<think>",
+                                          "</think>", NULL };
 static const char *const chatml_names[] = { "<|im_start|>", "<|im_end|>", NULL };
 static const char *const llama3_names[] = { "<|begin_of_text|>", "<|start_header_id|>",
                                             "<|end_header_id|>", "<|eot_id|>", NULL };
@@ -34,7 +34,8 @@ static struct tmpl_vocab vocab_of(const char *const *names)
 
 /* Pieces in one line: [special] {said 3} and text as it is. */
 static char *render(const char *tmpl, const struct tmpl_message *m, size_t n,
-                    struct tmpl_options opt, const char *const *names, enum tmpl_channel *start)
+                    struct tmpl_options opt, const char *const *names,
+                    enum tmpl_channel *start)
 {
     struct tmpl_vocab vocab = vocab_of(names);
     struct tmpl_prompt p = {0};
@@ -126,10 +127,11 @@ static void chatml_writes_reasoning_and_results(void **state)
         MSG(TMPL_USER, "go"),
     };
     (void)state;
-    check("chatml", m, N(m), (struct tmpl_options){0}, qwen_names,
-          "[<|im_start|>]assistant\n[<think>]\n3*17\n[</think>]\n\n51[<|im_end|>]\n"
-          "[<|im_start|>]user\n<tool_response>\n21\n</tool_response>\n<tool_response>\n25\n"
-          "</tool_response>[<|im_end|>]\n[<|im_start|>]user\ngo[<|im_end|>]\n");
+    check(
+        "chatml", m, N(m), (struct tmpl_options){ 0 }, qwen_names,
+        "[<|im_start|>]assistant\n[<think>]\n3*17\n[</think>]\n\n51[<|im_end|>]\n"
+        "[<|im_start|>]user\n<tool_response>\n21\n</tool_response>\n<tool_response>\n25\n"
+        "</tool_response>[<|im_end|>]\n[<|im_start|>]user\ngo[<|im_end|>]\n");
     check("chatml", m, 1, (struct tmpl_options){0}, chatml_names,
           "[<|im_start|>]assistant\n<think>\n3*17\n</think>\n\n51[<|im_end|>]\n");
 }
@@ -146,19 +148,22 @@ static void an_open_turn_stays_open(void **state)
     (void)state;
     check("chatml", m, 2, ask, qwen_names,
           "[<|im_start|>]user\na[<|im_end|>]\n[<|im_start|>]assistant\n b ");
-    check("llama3", m, 2, ask, llama3_names,
-          "[<|begin_of_text|>][<|start_header_id|>]user[<|end_header_id|>]\n\na[<|eot_id|>]"
-          "[<|start_header_id|>]assistant[<|end_header_id|>]\n\nb ");
+    check(
+        "llama3", m, 2, ask, llama3_names,
+        "[<|begin_of_text|>][<|start_header_id|>]user[<|end_header_id|>]\n\na[<|eot_id|>]"
+        "[<|start_header_id|>]assistant[<|end_header_id|>]\n\nb ");
     check("plain", m, 2, ask, no_names, "a b ");
     m[1].said = true;
     check("chatml", m, 2, ask, qwen_names,
           "[<|im_start|>]user\na[<|im_end|>]\n[<|im_start|>]assistant\n{said 1}");
     /* Cut while it was thinking: the model goes on thinking. */
-    m[1] = (struct tmpl_message){ .role = TMPL_ASSISTANT, .reasoning = "hm", .reasoning_len = 2,
-                                  .open = true };
+    m[1] = (struct tmpl_message){
+        .role = TMPL_ASSISTANT, .reasoning = "hm", .reasoning_len = 2, .open = true
+    };
     got = render("chatml", m, 2, ask, qwen_names, &start);
-    assert_string_equal(got, "[<|im_start|>]user\na[<|im_end|>]\n[<|im_start|>]assistant\n"
-                             "[<think>]\nhm");
+    assert_string_equal(got,
+                        "[<|im_start|>]user\na[<|im_end|>]\n[<|im_start|>]assistant\n"
+                        "[<think>]\nhm");
     assert_int_equal(start, TMPL_THINK);
     free(got);
     /* The ids of what was said are fed again: they begin where every answer does. */
@@ -179,7 +184,8 @@ static void llama3_trims_and_renames(void **state)
     };
     (void)state;
     check("llama3", m, N(m), ask, llama3_names,
-          "[<|begin_of_text|>][<|start_header_id|>]system[<|end_header_id|>]\n\ns[<|eot_id|>]"
+          "[<|begin_of_text|>][<|start_header_id|>]system[<|end_header_id|>]\n\ns[<|eot_"
+          "id|>]"
           "[<|start_header_id|>]ipython[<|end_header_id|>]\n\n1[<|eot_id|>]"
           "[<|start_header_id|>]assistant[<|end_header_id|>]\n\n{said 2}[<|eot_id|>]"
           "[<|start_header_id|>]user[<|end_header_id|>]\n\n\xc3\xa0 \x85[<|eot_id|>]"
@@ -226,7 +232,8 @@ static const char *choose(const char *source, const char *const *names, struct b
 {
     struct tmpl_vocab vocab = vocab_of(names);
     buf_reset(why);
-    const struct tmpl *t = tmpl_choose(source, source ? strlen(source) : 0, &vocab, why, e);
+    const struct tmpl *t =
+        tmpl_choose(source, source ? strlen(source) : 0, &vocab, why, e);
     return t ? tmpl_name(t) : NULL;
 }
 
@@ -238,7 +245,8 @@ static void choosing_never_guesses(void **state)
     (void)state;
     assert_string_equal(choose("{{'<|im_start|>'}}", qwen_names, &why, &e), "chatml");
     assert_non_null(strstr(why.p, "<|im_start|>"));
-    assert_string_equal(choose("x<|start_header_id|>y", llama3_names, &why, &e), "llama3");
+    assert_string_equal(choose("x<|start_header_id|>y", llama3_names, &why, &e),
+                        "llama3");
     assert_string_equal(choose(NULL, chatml_names, &why, &e), "chatml");
     assert_string_equal(choose(NULL, llama3_names, &why, &e), "llama3");
     assert_string_equal(choose(NULL, no_names, &why, &e), "plain");
@@ -252,9 +260,11 @@ static void choosing_never_guesses(void **state)
     assert_null(choose("<|im_start|>", no_names, &why, &e));
     assert_non_null(strstr(e.text, "no special token <|im_start|>"));
     assert_null(choose("<|im_start|>user<|im_sep|>", chatml_names, &why, &e));
-    assert_null(choose("<|start_header_id|>x<|end_header_id|>\\n", llama3_names, &why, &e));
-    assert_string_equal(choose("<|start_header_id|>x<|end_header_id|>\\n\\n", llama3_names,
-                               &why, &e), "llama3");
+    assert_null(
+        choose("<|start_header_id|>x<|end_header_id|>\\n", llama3_names, &why, &e));
+    assert_string_equal(
+        choose("<|start_header_id|>x<|end_header_id|>\\n\\n", llama3_names, &why, &e),
+        "llama3");
     buf_release(&why);
 }
 
@@ -293,8 +303,8 @@ static const char *text_of(const json_t *o, const char *key)
     return s ? s : "";
 }
 
-/* Messages of a case as ours; false if it has what our interface has not (lists as content,
- * calls in a message, roles of its own). */
+/* Messages of a case as ours; false if it has what our interface has not (lists as
+ * content, calls in a message, roles of its own). */
 static bool take_messages(const json_t *list, struct tmpl_message *m, size_t *n)
 {
     static const char *const roles[] = { "system", "user", "assistant", "tool" };
@@ -321,12 +331,15 @@ static bool take_messages(const json_t *list, struct tmpl_message *m, size_t *n)
 }
 
 /* The prompt as one text, our BOS spelled as the vectors spell theirs. */
-static char *flat(const char *tmpl, const struct tmpl_message *m, size_t n, const json_t *opt)
+static char *flat(const char *tmpl, const struct tmpl_message *m, size_t n,
+                  const json_t *opt)
 {
     const json_t *think = json_object_get(opt, "enable_thinking");
     struct tmpl_options o = {
-        .think = think ? json_is_true(think) ? TMPL_THINK_ON : TMPL_THINK_OFF : TMPL_THINK_AUTO,
-        .add_generation_prompt = json_is_true(json_object_get(opt, "add_generation_prompt")),
+        .think = think ? json_is_true(think) ? TMPL_THINK_ON : TMPL_THINK_OFF
+                       : TMPL_THINK_AUTO,
+        .add_generation_prompt =
+            json_is_true(json_object_get(opt, "add_generation_prompt")),
     };
     struct tmpl_prompt p = {0};
     struct buf b = {0};
@@ -384,33 +397,49 @@ static void check_vectors(const char *tmpl, const char *fmt, const char *file,
 
 static void llama3_agrees_with_the_model(void **state)
 {
-    /* This template always opens the assistant's turn, and knows no reasoning; the one with
-     * no messages has no BOS either. */
+    /* This template always opens the assistant's turn, and knows no reasoning; the one
+     * with no messages has no BOS either. */
     static const char *const differ[] = {
-        "user_nogen", "multi_turn_end_assistant", "thinking_off_nogen", "reasoning_last_nogen",
-        "reasoning_past", "reasoning_past_off", "reasoning_two_past", "no_messages", NULL,
+        "user_nogen",
+        "multi_turn_end_assistant",
+        "thinking_off_nogen",
+        "reasoning_last_nogen",
+        "reasoning_past",
+        "reasoning_past_off",
+        "reasoning_two_past",
+        "no_messages",
+        NULL,
     };
     /* That of the GGUF file opens it when asked. */
     static const char *const gguf_differ[] = {
-        "reasoning_last_nogen", "reasoning_past", "reasoning_past_off", "reasoning_two_past",
-        "no_messages", NULL,
+        "reasoning_last_nogen", "reasoning_past", "reasoning_past_off",
+        "reasoning_two_past",   "no_messages",    NULL,
     };
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vectors("llama3", "expected/%s.json", "meta-llama-Llama-3-8B-Instruct", differ, 16);
+    check_vectors("llama3", "expected/%s.json", "meta-llama-Llama-3-8B-Instruct", differ,
+                  16);
     check_vectors("llama3", "expected-gguf/%s.json", "llama3-8b", gguf_differ, 20);
 }
 
 static void chatml_agrees_with_qwen(void **state)
 {
-    /* Qwen 3 drops what was thought before the last question and thinks nothing before its
-     * last answer; we keep what a message has. */
+    /* Qwen 3 drops what was thought before the last question and thinks nothing before
+     * its last answer; we keep what a message has. */
     static const char *const qwen3_differ[] = {
-        "reasoning_past", "reasoning_past_off", "reasoning_two_past", "reasoning_inline_tags",
-        "multi_turn_end_assistant", "thinking_off_nogen", NULL,
+        "reasoning_past",
+        "reasoning_past_off",
+        "reasoning_two_past",
+        "reasoning_inline_tags",
+        "multi_turn_end_assistant",
+        "thinking_off_nogen",
+        NULL,
     };
     static const char *const coder_differ[] = {
-        "reasoning_past", "reasoning_past_off", "reasoning_two_past", "reasoning_last_nogen",
+        "reasoning_past",
+        "reasoning_past_off",
+        "reasoning_two_past",
+        "reasoning_last_nogen",
         NULL,
     };
     (void)state;
@@ -421,22 +450,40 @@ static void chatml_agrees_with_qwen(void **state)
 
 static void chatml_agrees_with_others(void **state)
 {
-    /* No reasoning in these; the ones that think off has no effect on are Qwen's alone. */
+    /* No reasoning in these; the ones that think off has no effect on are Qwen's alone.
+     */
     static const char *const dolphin_differ[] = {
-        "reasoning_past", "reasoning_past_off", "reasoning_two_past", "reasoning_last_nogen",
+        "reasoning_past",
+        "reasoning_past_off",
+        "reasoning_two_past",
+        "reasoning_last_nogen",
         NULL,
     };
     /* Qwen 2.5 has a default system prompt: only conversations that bring their own. */
     static const char *const qwen25_differ[] = {
-        "user_nogen", "multi_turn_no_system", "long_multi_turn", "thinking_off_nogen",
-        "reasoning_past", "reasoning_past_off", "reasoning_two_past", "reasoning_last_nogen",
-        "reasoning_inline_tags", "tools_empty_list", "empty_user", "empty_assistant",
-        "assistant_first", "system_middle", "no_messages", NULL,
+        "user_nogen",
+        "multi_turn_no_system",
+        "long_multi_turn",
+        "thinking_off_nogen",
+        "reasoning_past",
+        "reasoning_past_off",
+        "reasoning_two_past",
+        "reasoning_last_nogen",
+        "reasoning_inline_tags",
+        "tools_empty_list",
+        "empty_user",
+        "empty_assistant",
+        "assistant_first",
+        "system_middle",
+        "no_messages",
+        NULL,
     };
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vectors("chatml", "expected-gguf/%s.json", "dolphin-mixtral-8x7b", dolphin_differ, 20);
-    check_vectors("chatml", "expected/%s.json", "Qwen-Qwen2.5-7B-Instruct", qwen25_differ, 8);
+    check_vectors("chatml", "expected-gguf/%s.json", "dolphin-mixtral-8x7b",
+                  dolphin_differ, 20);
+    check_vectors("chatml", "expected/%s.json", "Qwen-Qwen2.5-7B-Instruct", qwen25_differ,
+                  8);
 }
 
 /* Every chat template of the shared set is either ours or refused with the choices. */
