@@ -38,6 +38,10 @@ struct tmpl {
 
 extern const struct tmpl tmpl_chatml, tmpl_llama3, tmpl_plain;
 
+/* Bytes of the white space at s, or 0: what Python's str.strip() and with it Jinja's trim
+ * removes. */
+size_t tmpl_space(const char *s, size_t n);
+
 bool tmpl_source_has(const char *source, size_t len, const char *s);
 
 /* A job without a vocabulary has every special token. */

@@ -98,6 +98,7 @@ static void call_release(struct tmpl_call *c)
     free(c->arguments);
     free(c->raw);
     free(c->error);
+    free(c->block);
 }
 
 void tmpl_result_reset(struct tmpl_result *r)
@@ -150,6 +151,7 @@ static void stream_call(struct tmpl_stream *st, struct buf *raw, const char *why
         free(c.error);
         c.error = xstrdup(why);
         c.error_at = c.raw_len;
+        c.truncated = true;
     }
     if (!c.id) {
         buf_addf(&id, "call_%zu", st->n_calls);

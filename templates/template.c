@@ -223,9 +223,7 @@ void tmpl_put_no_think(struct tmpl_job *j)
     tmpl_puts(j, "\n\n");
 }
 
-/* Bytes of the white space at s, or 0: what Python's str.strip() and with it Jinja's trim
- * removes. */
-static size_t tmpl_space(const char *s, size_t n)
+size_t tmpl_space(const char *s, size_t n)
 {
     static const char *const wide[] = {
         "\xc2\x85",     "\xc2\xa0",     "\xe1\x9a\x80", "\xe2\x80\x80", "\xe2\x80\x81",

@@ -109,6 +109,9 @@ struct tmpl_call {
     char *error;                /* NULL: fine; else what is wrong with raw */
     size_t error_at;            /* byte offset in raw */
     uint64_t at;                /* where in the stream the call ends */
+    bool truncated;             /* with error: the text ended before the call did */
+    char *block;                /* arguments that came as one text, JSON or not; NULL: they
+                                   came one by one, or the syntax has only the former */
 };
 
 struct tmpl_result {
