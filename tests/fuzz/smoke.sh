@@ -1,0 +1,25 @@
+#!/bin/sh
+# Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
+# Seeds are what ./seeds writes and, where it is there, ../shared/bad-files. What a target
+# finds interesting stays in NAME.corpus beside it and is used again; a finding stays as
+# NAME.crash-... and ends the run with its status.
+set -eu
+
+# Freed memory is kept for a while by the sanitizer; little of it keeps the limit meaningful.
+export ASAN_OPTIONS="quarantine_size_mb=32:${ASAN_OPTIONS:-}"
+seconds=${FUZZ_SECONDS:-10}
+here=tests/fuzz
+shared=${VT_SHARED:-${top_srcdir:-.}/../shared}
+
+mkdir -p $here/seeds.corpus
+$here/seeds $here/seeds.corpus
+bad=
+[ -d "$shared/bad-files" ] && bad=$shared/bad-files
+
+for target; do
+    mkdir -p "$target.corpus"
+    echo "$target: $seconds s"
+    "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=200 \
+        -max_len=131072 -print_final_stats=1 -verbosity=0 -artifact_prefix="$target." \
+        "$target.corpus" $here/seeds.corpus $bad
+done
