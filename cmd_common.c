@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/utf8.h"
 
 /* ---- start ---- */
@@ -49,17 +50,36 @@ static void on_signal(int sig)
     errno = saved;
 }
 
-void cmd_start(void)
+static long long started_us;
+
+/* Signals that were ignored when the program began stay ignored (nohup, "&" in sh). */
+static void handle_signals(void (*handler)(int))
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-    struct sigaction sa = { .sa_handler = on_signal }, was;
+    struct sigaction sa = { .sa_handler = handler }, was;
 
-    fill_descriptors();
-    signal(SIGPIPE, SIG_IGN);
     sigemptyset(&sa.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
             sigaction(signals[i], &sa, NULL);
+}
+
+void cmd_start(void)
+{
+    started_us = log_now_us();
+    fill_descriptors();
+    signal(SIGPIPE, SIG_IGN);
+    handle_signals(on_signal);
+}
+
+long long cmd_started_us(void)
+{
+    return started_us;
+}
+
+void cmd_release_signals(void)
+{
+    handle_signals(SIG_DFL);
 }
 
 int cmd_catch_signals(void)
@@ -106,6 +126,15 @@ void cmd_note(const char *fmt, ...)
     buf_release(&text);
 }
 
+void cmd_notes(const struct buf *notes)
+{
+    for (const char *p = buf_str(notes); *p;) {
+        size_t n = strcspn(p, "\n");
+        cmd_note("%.*s", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
 static void say_try(const struct cmd_call *c)
 {
     fprintf(stderr, "Try 'vitrine %s%s--help' for more information.\n",
@@ -144,7 +173,42 @@ bool cmd_at_most(const struct cmd_call *c, size_t n)
     return false;
 }
 
+bool cmd_model_operand(struct cmd_call *c)
+{
+    struct err e = {0};
+
+    if (!c->n_args)
+        return true;
+    if (c->set.model) {
+        cmd_usage(c, "the model is named twice, by --model and by '%s'", c->args[0]);
+        return false;
+    }
+    return chat_option_set(&c->set, chat_option_find("model", 5), c->args[0], &e);
+}
+
 /* ---- stdin and stdout ---- */
+
+static bool is_set(const char *name)
+{
+    const char *v = getenv(name);
+    return v && *v;
+}
+
+bool cmd_terminal_is_dumb(void)
+{
+    return !is_set("TERM") || !strcmp(getenv("TERM"), "dumb");
+}
+
+bool cmd_color(const struct chat_settings *set)
+{
+    if (strcmp(set->color, "auto"))
+        return !strcmp(set->color, "always");
+    if (is_set("NO_COLOR"))
+        return false;
+    if (is_set("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0"))
+        return true;
+    return isatty(STDOUT_FILENO) && !cmd_terminal_is_dumb();
+}
 
 static int out_errno;       /* of the first write that failed */
 

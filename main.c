@@ -21,6 +21,29 @@
 const struct cmd cmd_table[] = {
     { "help", "[COMMAND]", "say how to use the program, or one command", NULL,
       CHAT_CMD_HELP, cmd_help },
+    { "ask", "[PROMPT...|-]", "print one answer",
+      "Without PROMPT the standard input is the prompt, if it is no terminal; - reads it in\n"
+      "any case. The answer alone goes to standard output; --json prints the events instead,\n"
+      "one on a line, as vitrine-session(5) describes them.\n",
+      CHAT_CMD_ASK, cmd_ask },
+    { "score", "[FILE|SESSION]", "tell how likely each token of a text is",
+      "Reads a text, a saved conversation, or with --ids token ids. --jsonl reads on each line\n"
+      "a JSON string, {\"hex\": ...} for bytes, or a list of ids.\n",
+      CHAT_CMD_SCORE, cmd_score },
+    { "tokenize", "[FILE]", "turn text into token ids, and back",
+      "--jsonl reads on each line a JSON string, or {\"hex\": ...} for bytes, and prints a list\n"
+      "of ids; with --decode the other way round.\n",
+      CHAT_CMD_TOKENIZE, cmd_tokenize },
+    { "info", "[MODEL]", "tell what a model file is", NULL, CHAT_CMD_INFO, cmd_info },
+    { "plan", "[MODEL]", "tell what a model needs in memory, before it is loaded", NULL,
+      CHAT_CMD_PLAN, cmd_plan },
+    { "bench", "[MODEL]", "measure how fast a model runs here", NULL, CHAT_CMD_BENCH,
+      cmd_bench },
+    { "sessions", "[list | show SESSION]", "list and show saved conversations",
+      "SESSION is an id, the beginning of one, a file, or last.\n",
+      CHAT_CMD_SESSIONS, cmd_sessions },
+    { "devices", "", "list the CPU and the GPUs, and which are used", NULL, CHAT_CMD_DEVICES,
+      cmd_devices },
 };
 
 size_t cmd_count(void)
