@@ -1,8 +1,9 @@
 #!/bin/sh
 # Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
-# Seeds are what ./seeds writes and, where it is there, ../shared/bad-files. What a target
-# finds interesting stays in NAME.corpus beside it and is used again; a finding stays as
-# NAME.crash-... and ends the run with its status.
+# fuzz-gguf starts from what ./seeds writes and, where it is there, ../shared/bad-files; a
+# target with a NAME.dict takes words from that. What one finds interesting stays in
+# NAME.corpus beside it and is used again; a finding stays as NAME.crash-... and ends the
+# run with its status.
 set -eu
 
 # Freed memory is kept for a while by the sanitizer; little of it keeps the limit meaningful.
@@ -18,8 +19,14 @@ bad=
 
 for target; do
     mkdir -p "$target.corpus"
+    case $target in
+    */fuzz-gguf) from="$here/seeds.corpus $bad" ;;
+    *) from= ;;
+    esac
+    dict=${top_srcdir:-.}/$here/${target##*/fuzz-}.dict
     echo "$target: $seconds s"
+    # shellcheck disable=SC2046,SC2086
     "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=200 \
         -max_len=131072 -print_final_stats=1 -verbosity=0 -artifact_prefix="$target." \
-        "$target.corpus" $here/seeds.corpus $bad
+        $([ -e "$dict" ] && echo "-dict=$dict") "$target.corpus" $from
 done
