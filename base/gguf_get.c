@@ -1,5 +1,6 @@
 /* Typed reading of metadata. Numbers in the file are unaligned, so each is copied out. An
- * integer is read as int64_t, with the one width that does not fit (U64) checked apart. */
+ * integer is read as int64_t; what does not fit there (a U64 from 2^63 on) comes out negative
+ * and so stays outside every range asked for. */
 #include "config.h"
 
 #include "base/gguf.h"
@@ -44,7 +45,7 @@ const char *gguf_type_name(uint32_t type)
 
 /* ---- one element ---- */
 
-/* False when element i is no integer, or one above INT64_MAX. */
+/* False when element i is no integer. */
 static bool gguf_int_at(const struct gguf_kv *kv, uint64_t i, int64_t *out)
 {
     size_t size = gguf_type_size(kv->type);
@@ -68,7 +69,7 @@ static bool gguf_int_at(const struct gguf_kv *kv, uint64_t i, int64_t *out)
     case GGUF_U64:
     case GGUF_I64:
         *out = (int64_t)raw;
-        return kv->type != GGUF_U64 || raw <= INT64_MAX;
+        return true;
     default:
         return false;
     }

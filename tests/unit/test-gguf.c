@@ -118,11 +118,14 @@ static void wrong_types_are_named(void **state)
 
     gw_everything(&w);
     gw_kv(&w, "1e300", GGUF_F64, &(double){ 1e300 }, 8);
+    gw_kv(&w, "2^32", GGUF_U64, "\0\0\0\0\1\0\0\0", 8);
     gw_finish(&w, &file);
     struct gguf *g = open_exact(file.p, file.n, &block, &e);
     assert_non_null(g);
 
-    static const char *const no_u32[] = { "i8", "huge", "i64", "f32", "yes", "empty", "ints" };
+    static const char *const no_u32[] = {
+        "i8", "huge", "2^32", "i64", "f32", "yes", "empty", "ints",
+    };
     for (size_t i = 0; i < sizeof no_u32 / sizeof *no_u32; i++) {
         e = (struct err){0};
         assert_false(gguf_get_u32(g, no_u32[i], &u, &e));
