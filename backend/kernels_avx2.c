@@ -107,6 +107,13 @@ static void be_dots(const float *w, const float *x, size_t stride, size_t n, siz
         out[t] = be_dot(w, x + t * stride, n);
 }
 
+/* Sixteen registers hold the sums of three dot products, so more rows at once win nothing. */
+static void be_tile(const struct be_tile *t)
+{
+    for (size_t r = 0; r < t->rows; r++)
+        be_dots(t->w[r], t->x, t->stride, t->n, t->count, t->out + r * t->count);
+}
+
 BE_AVX2 static void be_axpy(float a, const float *x, float *y, size_t n)
 {
     __m256 va = _mm256_set1_ps(a);
@@ -268,6 +275,7 @@ const struct be_kernels be_kernels_avx2 = {
     .name = "avx2",
     .dot = be_dot,
     .dots = be_dots,
+    .tile = be_tile,
     .axpy = be_axpy,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,

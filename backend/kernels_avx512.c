@@ -1,7 +1,8 @@
 /* Kernels for AVX-512 (F, BW, VL, DQ: Skylake-X and Zen 4, and later).
  *
  * A dot product keeps four sums of sixteen lanes: element i goes to sum (i / 16) % 4, lane
- * i % 16. dots() walks four columns at once: sixteen sums, and each weight loaded once.
+ * i % 16. dots() walks four columns at once: sixteen sums, and each weight loaded once;
+ * tile() two rows and three columns: five loads for six multiply-adds.
  *
  * The 4- and 5-bit types are table lookups: all sixteen (or twice sixteen) values a block can
  * hold are computed once from its scale, then a permutation picks by nibble. It looks at the
@@ -110,6 +111,71 @@ static void be_dots(const float *w, const float *x, size_t stride, size_t n, siz
         be_dot_4(w, x + t * stride, stride, n, out + t);
     for (; t < count; t++)
         out[t] = be_dot(w, x + t * stride, n);
+}
+
+/* The dot products of two rows and three columns: 24 sums in registers. Letters are the
+ * pairs, a to c for the first row and d to f for the second; numbers are the four sums. */
+BE_AVX512 static void be_tile_2x3(const float *const *w, const float *x, size_t stride, size_t n,
+                                  float *out, size_t out_stride)
+{
+    const float *p = w[0], *q = w[1], *y = x + stride, *z = y + stride;
+    __m512 a0 = _mm512_setzero_ps(), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0;
+    __m512 b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0, d0 = a0, d1 = a0, d2 = a0, d3 = a0;
+    __m512 e0 = a0, e1 = a0, e2 = a0, e3 = a0, f0 = a0, f1 = a0, f2 = a0, f3 = a0, w0, w1, v;
+    __mmask16 m;
+    size_t i = 0;
+
+#define BE_FMA(s, u) s = _mm512_fmadd_ps(u, v, s)
+#define BE_PAIRS(load, k) \
+    (w0 = load(p), w1 = load(q), \
+     v = load(x), BE_FMA(a##k, w0), BE_FMA(d##k, w1), \
+     v = load(y), BE_FMA(b##k, w0), BE_FMA(e##k, w1), \
+     v = load(z), BE_FMA(c##k, w0), BE_FMA(f##k, w1))
+#define BE_AT_0(u) _mm512_loadu_ps((u) + i)
+#define BE_AT_1(u) _mm512_loadu_ps((u) + i + 16)
+#define BE_AT_2(u) _mm512_loadu_ps((u) + i + 32)
+#define BE_AT_3(u) _mm512_loadu_ps((u) + i + 48)
+#define BE_AT_END(u) _mm512_maskz_loadu_ps(m, (u) + i)
+
+    for (; i + 64 <= n; i += 64) {
+        BE_PAIRS(BE_AT_0, 0);
+        BE_PAIRS(BE_AT_1, 1);
+        BE_PAIRS(BE_AT_2, 2);
+        BE_PAIRS(BE_AT_3, 3);
+    }
+    if (i + 16 <= n)
+        BE_PAIRS(BE_AT_0, 0), i += 16;
+    if (i + 16 <= n)
+        BE_PAIRS(BE_AT_0, 1), i += 16;
+    if (i + 16 <= n)
+        BE_PAIRS(BE_AT_0, 2), i += 16;
+    if (i < n) {
+        m = be_mask(n - i);
+        BE_PAIRS(BE_AT_END, 3);
+    }
+    out[0] = be_sum4(a0, a1, a2, a3);
+    out[1] = be_sum4(b0, b1, b2, b3);
+    out[2] = be_sum4(c0, c1, c2, c3);
+    out += out_stride;
+    out[0] = be_sum4(d0, d1, d2, d3);
+    out[1] = be_sum4(e0, e1, e2, e3);
+    out[2] = be_sum4(f0, f1, f2, f3);
+}
+
+/* Three columns stay in the first-level cache while all rows pass. */
+static void be_tile(const struct be_tile *t)
+{
+    size_t full = t->count / 3 * 3, last = t->rows & ~(size_t)1;
+
+    for (size_t c = 0; c < full; c += 3)
+        for (size_t r = 0; r < last; r += 2)
+            be_tile_2x3(t->w + r, t->x + c * t->stride, t->stride, t->n,
+                        t->out + r * t->count + c, t->count);
+    for (size_t r = 0; r < last && full < t->count; r++)
+        be_dots(t->w[r], t->x + full * t->stride, t->stride, t->n, t->count - full,
+                t->out + r * t->count + full);
+    if (last < t->rows)
+        be_dots(t->w[last], t->x, t->stride, t->n, t->count, t->out + last * t->count);
 }
 
 BE_AVX512 static void be_axpy(float a, const float *x, float *y, size_t n)
@@ -248,6 +314,7 @@ const struct be_kernels be_kernels_avx512 = {
     .name = "avx512",
     .dot = be_dot,
     .dots = be_dots,
+    .tile = be_tile,
     .axpy = be_axpy,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,

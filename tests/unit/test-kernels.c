@@ -161,6 +161,40 @@ static void dots_has_the_bits_of_dot(void **state)
     }
 }
 
+static void tile_has_the_bits_of_dot(void **state)
+{
+    enum { ROWS = 5, COUNT = 8 };
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        const struct be_kernels *k = find(sets[s]);
+        for (size_t i = 0; k && i < SIZES; i++)
+            for (size_t rows = 0; rows <= ROWS; rows++)
+                for (size_t count = 0; count <= COUNT; count++) {
+                    size_t n = size_at(i), stride = n + rows % 2;
+                    size_t all = count ? (count - 1) * stride + n : 0;
+                    float *w[ROWS], *x = random_vector(all, 2);
+                    float *out = xmalloc((rows * count + 1) * sizeof *out);
+                    for (size_t r = 0; r < rows; r++)
+                        w[r] = random_vector(n, 2);
+                    out[rows * count] = 77;
+                    k->tile(&(struct be_tile){ (const float *const *)w, x, out, rows, count, n,
+                                               stride });
+                    for (size_t r = 0; r < rows; r++)
+                        for (size_t t = 0; t < count; t++) {
+                            float one = k->dot(w[r], x + t * stride, n);
+                            if (memcmp(&one, &out[r * count + t], sizeof one))
+                                fail_msg("%s: row %zu of %zu, column %zu of %zu, %zu elements",
+                                         k->name, r, rows, t, count, n);
+                        }
+                    assert_true(out[rows * count] == 77);
+                    for (size_t r = 0; r < rows; r++)
+                        free(w[r]);
+                    free(x);
+                    free(out);
+                }
+    }
+}
+
 static void axpy_adds_to_each_element(void **state)
 {
     (void)state;
@@ -223,6 +257,7 @@ int main(void)
         cmocka_unit_test(dot_counts_each_element_once),
         cmocka_unit_test(odd_values_come_through),
         cmocka_unit_test(dots_has_the_bits_of_dot),
+        cmocka_unit_test(tile_has_the_bits_of_dot),
         cmocka_unit_test(axpy_adds_to_each_element),
     };
     return UNIT_RUN(tests);
