@@ -1,8 +1,8 @@
 /* Choosing kernels, and the portable ones.
  *
- * The processor is asked once per be_kernels_find(); the answer includes whether the system
- * saves the wide registers. A table is complete: it never borrows a slower function from
- * another, so a result depends on the table's name alone. */
+ * The processor is asked once per be_kernels_find(); the answer includes whether the
+ * system saves the wide registers. A table is complete: it never borrows a slower
+ * function from another, so a result depends on the table's name alone. */
 #include "config.h"
 
 #include "backend/kernels.h"
@@ -124,8 +124,8 @@ const struct be_kernels *be_kernels_find(const char *name, struct err *e)
         }
         buf_addf(&have, " %s", be_tables[i].table->name);
     }
-    err_set_kind(e, ERR_USAGE, "this machine has no kernels called \"%s\"; it has auto%s", name,
-                 buf_str(&have));
+    err_set_kind(e, ERR_USAGE, "this machine has no kernels called \"%s\"; it has auto%s",
+                 name, buf_str(&have));
     buf_release(&have);
     return NULL;
 }

@@ -15,7 +15,8 @@
 #include "tests/unit/gguf-write.h"
 
 /* Opened from an exact heap block, so that a sanitizer sees any read past the end. */
-static inline struct gguf *open_exact(const char *p, size_t n, void **block, struct err *e)
+static inline struct gguf *open_exact(const char *p, size_t n, void **block,
+                                      struct err *e)
 {
     *block = xmalloc(n);
     if (n)

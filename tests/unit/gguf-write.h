@@ -14,8 +14,8 @@
 struct gguf_write {
     struct buf kv, info, data;
     uint64_t n_kv, n_tensors;
-    uint32_t version;       /* 0: 3 */
-    uint32_t align;         /* 0: 32; a file must say so in general.alignment itself */
+    uint32_t version; /* 0: 3 */
+    uint32_t align;   /* 0: 32; a file must say so in general.alignment itself */
 };
 
 static inline void gw_u32(struct buf *b, uint32_t v)
@@ -35,8 +35,8 @@ static inline void gw_str(struct buf *b, const char *s, size_t n)
 }
 
 /* A scalar whose n bytes are given. */
-static inline void gw_kv(struct gguf_write *w, const char *key, uint32_t type, const void *p,
-                         size_t n)
+static inline void gw_kv(struct gguf_write *w, const char *key, uint32_t type,
+                         const void *p, size_t n)
 {
     gw_str(&w->kv, key, strlen(key));
     gw_u32(&w->kv, type);
@@ -61,7 +61,8 @@ static inline void gw_kv_str(struct gguf_write *w, const char *key, const char *
 }
 
 /* The head of an array; its n elements follow with buf_add(&w->kv, ...) or gw_str(). */
-static inline void gw_kv_array(struct gguf_write *w, const char *key, uint32_t type, uint64_t n)
+static inline void gw_kv_array(struct gguf_write *w, const char *key, uint32_t type,
+                               uint64_t n)
 {
     gw_kv(w, key, GGUF_ARRAY, NULL, 0);
     gw_u32(&w->kv, type);
@@ -75,8 +76,9 @@ static inline void gw_pad(struct buf *b, size_t align)
 }
 
 /* One more tensor; its size bytes at data (NULL: zeros) are placed behind the others. */
-static inline void gw_tensor(struct gguf_write *w, const char *name, uint32_t dtype, uint32_t dims,
-                             const uint64_t *ne, const void *data, size_t size)
+static inline void gw_tensor(struct gguf_write *w, const char *name, uint32_t dtype,
+                             uint32_t dims, const uint64_t *ne, const void *data,
+                             size_t size)
 {
     gw_pad(&w->data, w->align ? w->align : 32);
     gw_str(&w->info, name, strlen(name));

@@ -1,5 +1,5 @@
-/* The GGUF reader on one file for each fault, on what is no GGUF at all, on the hostile files
- * of ../shared, and on a second of random damage. */
+/* The GGUF reader on one file for each fault, on what is no GGUF at all, on the hostile
+ * files of ../shared, and on a second of random damage. */
 #include "config.h"
 
 #include "tests/unit/gguf-check.h"
@@ -9,8 +9,8 @@
 /* ---- one fault each ---- */
 
 /* One tensor whose entry is given field by field. */
-static void refuse_tensor(uint32_t dims, const uint64_t *ne, uint32_t dtype, uint64_t offset,
-                          const char *why)
+static void refuse_tensor(uint32_t dims, const uint64_t *ne, uint32_t dtype,
+                          uint64_t offset, const char *why)
 {
     struct gguf_write w = {0};
     struct buf file = {0};
@@ -36,8 +36,9 @@ static void bad_tensors_are_refused(void **state)
 
     refuse_tensor(0, NULL, 0, 0, "0 dimensions");
     refuse_tensor(5, (uint64_t[]){ 1, 1, 1, 1, 1 }, 0, 0, "5 dimensions");
-    refuse_tensor(UINT32_MAX, (uint64_t[8]){ 1, 1, 1, 1, 1, 1, 1, 1 }, 0, 0, "4294967295 dim");
-    refuse_tensor(1, (uint64_t[]){ 0 }, 0, 0, "impossible shape");
+    refuse_tensor(UINT32_MAX, (uint64_t[8]){ 1, 1, 1, 1, 1, 1, 1, 1 }, 0, 0,
+                  "4294967295 dim");
+    refuse_tensor(1, (uint64_t[]){0}, 0, 0, "impossible shape");
     refuse_tensor(2, (uint64_t[]){ 32, 0 }, 0, 0, "impossible shape");
     refuse_tensor(2, (uint64_t[]){ big, big }, 0, 0, "impossible shape");
     refuse_tensor(4, (uint64_t[]){ 1, big, 2, big }, 0, 0, "impossible shape");
@@ -183,17 +184,18 @@ static void foreign_files_are_recognised(void **state)
 {
     static const struct {
         const char *bytes;
-        size_t n;       /* 0: strlen */
+        size_t n; /* 0: strlen */
         const char *why;
     } files[] = {
-        { "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", 0, "LFS" },
+        { "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 12\n", 0,
+          "LFS" },
         { "<!DOCTYPE html><html><body>Sign in</body></html>", 0, "HTML" },
         { "\n\n  <HTML lang=en>", 0, "HTML" },
         { "\xef\xbb\xbf<!doctype HTML>", 0, "HTML" },
         { "\x1f\x8b\x08\0\0\0\0\0\0\3", 10, "gzip" },
         { "PK\3\4\x14\0\0\0", 8, "zip" },
         { "\x28\xb5\x2f\xfd\0\0\0\0", 8, "zstd" },
-        { "\xfd" "7zXZ\0\0", 7, "xz" },
+        { "\xfd\x37zXZ\0\0", 7, "xz" },
         { "BZh91AY", 0, "bzip2" },
         { "\x40\0\0\0\0\0\0\0{\"__metadata__\":{}}", 27, "safetensors" },
         { "\x80\2}q\0.", 6, "pickle" },
@@ -203,7 +205,8 @@ static void foreign_files_are_recognised(void **state)
         { "tjgg\3\0\0\0", 8, "ggjt" },
         { "FUGG\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24, "big-endian" },
         { "{\"error\":\"Invalid username or password.\"}", 0, "JSON" },
-        { "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 32, "zeros" },
+        { "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 32,
+          "zeros" },
         { "G", 1, "incomplete" },
         { "GGUF\3\0\0\0", 8, "incomplete" },
         { "hello", 0, "68 65 6c 6c" },
@@ -225,14 +228,37 @@ static void foreign_files_are_recognised(void **state)
 /* Container-level verdicts of ../shared/bad-files. The other hostile files are sound as
  * containers; whoever reads a model or a vocabulary out of them refuses those. */
 static const char *const bad_containers[] = {
-    "empty.gguf", "bad-magic.gguf", "version-0.gguf", "version-1.gguf", "n-tensors-max.gguf",
-    "n-tensors-2e56.gguf", "n-tensors-big.gguf", "n-kv-one-more.gguf", "key-len-max.gguf",
-    "type-unknown.gguf", "string-len-2e63.gguf", "array-n-overflow.gguf", "array-nested.gguf",
-    "align-0.gguf", "align-13.gguf", "align-2e31.gguf", "tensor-name-len.gguf",
-    "tensor-duplicate.gguf", "ndims-0.gguf", "ndims-max.gguf", "dims-wrap-to-0.gguf",
-    "type-9999.gguf", "type-removed.gguf", "block-odd.gguf", "offset-unaligned.gguf",
-    "offset-past-end.gguf", "cut-1-byte.gguf", "cut-half.gguf", "cut-in-metadata.gguf",
-    "split-missing.gguf", "ok.safetensors",
+    "empty.gguf",
+    "bad-magic.gguf",
+    "version-0.gguf",
+    "version-1.gguf",
+    "n-tensors-max.gguf",
+    "n-tensors-2e56.gguf",
+    "n-tensors-big.gguf",
+    "n-kv-one-more.gguf",
+    "key-len-max.gguf",
+    "type-unknown.gguf",
+    "string-len-2e63.gguf",
+    "array-n-overflow.gguf",
+    "array-nested.gguf",
+    "align-0.gguf",
+    "align-13.gguf",
+    "align-2e31.gguf",
+    "tensor-name-len.gguf",
+    "tensor-duplicate.gguf",
+    "ndims-0.gguf",
+    "ndims-max.gguf",
+    "dims-wrap-to-0.gguf",
+    "type-9999.gguf",
+    "type-removed.gguf",
+    "block-odd.gguf",
+    "offset-unaligned.gguf",
+    "offset-past-end.gguf",
+    "cut-1-byte.gguf",
+    "cut-half.gguf",
+    "cut-in-metadata.gguf",
+    "split-missing.gguf",
+    "ok.safetensors",
 };
 
 static bool is_bad_container(const char *file)
@@ -255,7 +281,7 @@ static void hostile_files_get_their_verdict(void **state)
     snprintf(path, sizeof path, "%s/bad-files/manifest.json", unit_shared());
     list = json_load_file(path, 0, &je);
     assert_non_null(list);
-    json_array_foreach(list, i, entry) {
+    json_array_foreach (list, i, entry) {
         const char *file = json_string_value(json_object_get(entry, "file"));
         struct err e = {0};
         snprintf(path, sizeof path, "%s/bad-files/%s", unit_shared(), file);
@@ -287,15 +313,16 @@ static uint32_t next_random(uint32_t *x)
 static size_t damage(uint8_t *p, size_t n, size_t head, uint32_t *seed)
 {
     static const uint64_t odd[] = {
-        0, 1, 2, 0x7f, 0x80, 0xff, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_C(1) << 32,
+        0, 1, 2, 127, 128, 255, INT32_MAX, UINT32_MAX, UINT64_C(1) << 31, UINT64_C(1) << 32,
         UINT64_C(1) << 61, INT64_MAX, UINT64_C(1) << 63, UINT64_MAX - 7, UINT64_MAX,
     };
     uint32_t changes = 1 + next_random(seed) % 4;
     while (changes--) {
         size_t at = next_random(seed) % (next_random(seed) % 8 ? head : n);
         size_t width = (size_t)1 << next_random(seed) % 4;
-        uint64_t v = next_random(seed) % 2 ? odd[next_random(seed) % (sizeof odd / sizeof *odd)]
-                                           : next_random(seed);
+        uint64_t v = next_random(seed) % 2
+                         ? odd[next_random(seed) % (sizeof odd / sizeof *odd)]
+                         : next_random(seed);
         memcpy(p + at, &v, width < n - at ? width : n - at);
     }
     return next_random(seed) % 8 ? n : next_random(seed) % (n + 1);

@@ -36,8 +36,8 @@ static void what_is_no_file_is_named(void **state)
 
 struct part {
     uint16_t no, count;
-    int32_t tensors;        /* split.tensors.count */
-    const char *tensor;     /* the part's own tensor */
+    int32_t tensors;    /* split.tensors.count */
+    const char *tensor; /* the part's own tensor */
 };
 
 static void write_part(const char *dir, const char *name, struct part p)
@@ -58,7 +58,9 @@ static void write_part(const char *dir, const char *name, struct part p)
 }
 
 static const char *const part_names[3] = {
-    "m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf",
+    "m-00001-of-00003.gguf",
+    "m-00002-of-00003.gguf",
+    "m-00003-of-00003.gguf",
 };
 
 static void write_parts(const char *dir)

@@ -142,10 +142,12 @@ static void wrong_types_are_named(void **state)
     assert_false(gguf_get_u32(g, "absent.key", &u, &e));
     assert_non_null(strstr(e.text, "absent.key"));
     assert_non_null(strstr(e.text, "missing"));
-    assert_false(gguf_get_f32(g, "absent", &f, NULL) || gguf_get_bool(g, "absent", &b, NULL) ||
+    assert_false(gguf_get_f32(g, "absent", &f, NULL) ||
+                 gguf_get_bool(g, "absent", &b, NULL) ||
                  gguf_get_str(g, "absent", &s, NULL));
-    assert_true(gguf_opt_u32(g, "absent", &u, NULL) && gguf_opt_f32(g, "absent", &f, NULL) &&
-                gguf_opt_bool(g, "absent", &b, NULL) && gguf_opt_str(g, "absent", &s, NULL));
+    assert_true(
+        gguf_opt_u32(g, "absent", &u, NULL) && gguf_opt_f32(g, "absent", &f, NULL) &&
+        gguf_opt_bool(g, "absent", &b, NULL) && gguf_opt_str(g, "absent", &s, NULL));
     assert_true(u == 42 && f == 42 && b && !s.p);
 
     gguf_free(g);
@@ -215,8 +217,8 @@ static void alignment_is_honoured(void **state)
 
 /* ---- size and time ---- */
 
-/* A big vocabulary and many keys and tensors, all names with one long beginning: reading in
- * quadratic time would take minutes. */
+/* A big vocabulary and many keys and tensors, all names with one long beginning: reading
+ * in quadratic time would take minutes. */
 static void large_files_are_read_quickly(void **state)
 {
     enum { MANY = 60000, WORDS = 300000 };

@@ -1,6 +1,6 @@
 /* Dot products and axpy of every instruction set against sums in double precision, at all
  * small sizes and some larger ones; dots() against dot() bit for bit; and that nothing
- * outside the given vectors is read (exact heap blocks, for the sanitizers) or written. */
+ * outside the vectors is read (exact heap blocks, for the sanitizers) or written. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -53,16 +53,19 @@ static float *random_vector(size_t n, float scale)
 }
 
 /* Any order of summing n products stays within n roundings of the sum of their sizes. */
-static void check_dot(const char *name, float got, const float *a, const float *b, size_t n)
+static void check_dot(const char *name, float got, const float *a, const float *b,
+                      size_t n)
 {
     double sum = 0, size = 0;
     for (size_t i = 0; i < n; i++) {
         sum += (double)a[i] * b[i];
         size += fabs((double)a[i] * b[i]);
     }
-    double bound = ((double)n + 1) * ((double)FLT_EPSILON / 2 * size + (double)FLT_TRUE_MIN);
+    double bound =
+        ((double)n + 1) * ((double)FLT_EPSILON / 2 * size + (double)FLT_TRUE_MIN);
     if (!(fabs(got - sum) <= bound))
-        fail_msg("%s, %zu elements: %a is not within %a of %a", name, n, (double)got, bound, sum);
+        fail_msg("%s, %zu elements: %a is not within %a of %a", name, n, (double)got,
+                 bound, sum);
 }
 
 static void dot_is_near_the_exact_sum(void **state)
@@ -124,7 +127,8 @@ static void odd_values_come_through(void **state)
             free(b);
         }
         if (k) {
-            float big[2] = { FLT_MAX, FLT_MAX }, two[2] = { 2, 2 }, tiny[2] = { 0x1p-149f, 0 };
+            float big[2] = { FLT_MAX, FLT_MAX }, two[2] = { 2, 2 },
+                  tiny[2] = { 0x1p-149f, 0 };
             assert_true(isinf(k->dot(big, two, 2)));
             assert_true(k->dot(tiny, two, 2) == 0x1p-148f);
             assert_true(k->dot(big, two, 0) == 0);
@@ -149,8 +153,8 @@ static void dots_has_the_bits_of_dot(void **state)
                 for (size_t t = 0; t < count; t++) {
                     float one = k->dot(w, x + t * stride, n);
                     if (memcmp(&one, &out[t], sizeof one))
-                        fail_msg("%s: column %zu of %zu, %zu elements: %a, not %a", k->name, t,
-                                 count, n, (double)out[t], (double)one);
+                        fail_msg("%s: column %zu of %zu, %zu elements: %a, not %a",
+                                 k->name, t, count, n, (double)out[t], (double)one);
                 }
                 assert_true(out[count] == 77);
                 free(w);
@@ -177,14 +181,15 @@ static void tile_has_the_bits_of_dot(void **state)
                     for (size_t r = 0; r < rows; r++)
                         w[r] = random_vector(n, 2);
                     out[rows * count] = 77;
-                    k->tile(&(struct be_tile){ (const float *const *)w, x, out, rows, count, n,
-                                               stride });
+                    k->tile(&(struct be_tile){ (const float *const *)w, x, out, rows,
+                                               count, n, stride });
                     for (size_t r = 0; r < rows; r++)
                         for (size_t t = 0; t < count; t++) {
                             float one = k->dot(w[r], x + t * stride, n);
                             if (memcmp(&one, &out[r * count + t], sizeof one))
-                                fail_msg("%s: row %zu of %zu, column %zu of %zu, %zu elements",
-                                         k->name, r, rows, t, count, n);
+                                fail_msg(
+                                    "%s: row %zu of %zu, column %zu of %zu, %zu elements",
+                                    k->name, r, rows, t, count, n);
                         }
                     assert_true(out[rows * count] == 77);
                     for (size_t r = 0; r < rows; r++)
@@ -222,7 +227,8 @@ static void axpy_adds_to_each_element(void **state)
             for (int j = 0; j < 20; j++)
                 x[j] = j == 18 ? NAN : j == 3 ? INFINITY : 0x1p-149f, y[j] = 0;
             k->axpy(1, x, y, 20);
-            assert_true(isnan(y[18]) && isinf(y[3]) && y[19] == 0x1p-149f && y[0] == 0x1p-149f);
+            assert_true(isnan(y[18]) && isinf(y[3]) && y[19] == 0x1p-149f &&
+                        y[0] == 0x1p-149f);
         }
     }
 }
