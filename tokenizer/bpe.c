@@ -11,6 +11,7 @@
 
 #include "tokenizer/internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -91,6 +92,17 @@ static void bpe_tokens(struct tok *t, const int16_t byte_of[BPE_ALPHABET])
     }
 }
 
+/* What a merge makes. Vocabularies stand in the order in which their tokens were made, so it
+ * is nearly always the token of the merge before, or the next one; no need to look it up. */
+static int32_t bpe_result(const struct tok *t, const char *p, size_t len, int32_t guess)
+{
+    for (int32_t id = guess; id <= guess + 1; id++)
+        if (id >= 0 && (size_t)id < t->n && t->v[id].type == TOK_NORMAL &&
+            t->v[id].bytes_len == len && memcmp(t->v[id].bytes, p, len) == 0)
+            return id;
+    return tok_map_get(&t->map, t->v, p, len);
+}
+
 /* Merges of parts that are no tokens have no effect on any text; they are counted in the
  * trace and left out. */
 static bool bpe_merges(struct tok *t, const int16_t byte_of[BPE_ALPHABET],
@@ -100,12 +112,13 @@ static bool bpe_merges(struct tok *t, const int16_t byte_of[BPE_ALPHABET],
     const struct gguf_kv *kv = tok_array(g, key, GGUF_STRING, UINT64_MAX, e);
     struct buf b = { 0 };
     size_t at = 0, useless = 0;
+    int32_t id = 0;
     bool ok = true;
 
     if (!kv)
         return false;
     tok_pairs_init(&t->pairs, kv->n);
-    for (uint64_t i = 0; i < kv->n && ok; i++) {
+    for (uint64_t i = 0; i < kv->n; i++) {
         struct gguf_str s = gguf_next_str(kv, &at);
         const char *space = s.n > 1 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
         if (!space || space + 1 == s.p + s.n) {
@@ -115,17 +128,17 @@ static bool bpe_merges(struct tok *t, const int16_t byte_of[BPE_ALPHABET],
             break;
         }
         size_t l, r, n = (size_t)(space - s.p);
+        int32_t left = -1, right = -1, made = -1;
         buf_reset(&b);
         buf_reserve(&b, s.n);
-        int32_t left = -1, right = -1, id = -1;
         if (bpe_unmap(byte_of, s.p, n, b.p, &l) &&
             bpe_unmap(byte_of, space + 1, s.n - n - 1, b.p + l, &r)) {
             left = tok_map_get(&t->map, t->v, b.p, l);
             right = tok_map_get(&t->map, t->v, b.p + l, r);
-            id = tok_map_get(&t->map, t->v, b.p, l + r);
+            made = bpe_result(t, b.p, l + r, id);
         }
-        if (left >= 0 && right >= 0 && id >= 0)
-            tok_pairs_put(&t->pairs, left, right, (uint32_t)i, id);
+        if (left >= 0 && right >= 0 && made >= 0)
+            tok_pairs_put(&t->pairs, left, right, (uint32_t)i, id = made);
         else
             useless++;
     }
@@ -191,42 +204,66 @@ static void bpe_piece(const struct tok *t, const char *p, size_t len, struct tok
         tok_ids_add(out, w->sym[i].id);
 }
 
-/* Nothing below U+0300 changes under NFC, and that begins with byte 0xCC. */
-static bool bpe_needs_nfc(const char *text, size_t len)
+/* Length of the run of characters at s that are (or are not) below U+0300, the first byte of
+ * which is below 0xCC. */
+static size_t bpe_nfc_run(const char *s, size_t n, bool below)
 {
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] >= 0xCC)
-            return true;
-    return false;
+    size_t i = 0;
+
+    while (i < n && (((unsigned char)s[i] < 0xCC) == below || (s[i] & 0xC0) == 0x80))
+        i++;
+    return i;
 }
 
-/* Write text to w->text in normal form C. */
-static void bpe_nfc(const char *text, size_t len, struct tok_work *w)
+/* Append s in normal form C. cp is memory to work in, *cap its size. */
+static void bpe_nfc_span(const char *s, size_t n, utf8proc_int32_t **cp, size_t *cap,
+                         struct buf *out)
 {
     const utf8proc_option_t how = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-    const utf8proc_uint8_t *s = (const utf8proc_uint8_t *)text;
-    utf8proc_ssize_t room = (utf8proc_ssize_t)len;
-    utf8proc_int32_t *cp = NULL;
+    utf8proc_ssize_t got = (utf8proc_ssize_t)n;
 
-    for (;;) {
-        cp = xreallocarray(cp, (size_t)room + 1, sizeof *cp);   /* + 1: reencode's NUL */
-        utf8proc_ssize_t n = utf8proc_decompose(s, (utf8proc_ssize_t)len, cp, room, how);
-        if (n <= room) {
-            n = utf8proc_reencode(cp, n, how);
-            buf_reset(&w->text);
-            buf_add(&w->text, cp, n > 0 ? (size_t)n : 0);
-            free(cp);
-            return;
-        }
-        room = n;
+    do {
+        size_t room = (size_t)got;
+        MEM_GROW(*cp, *cap, room + 1);                      /* reencode writes a NUL */
+        got = utf8proc_decompose((const utf8proc_uint8_t *)s, (utf8proc_ssize_t)n, *cp,
+                                 (utf8proc_ssize_t)*cap - 1, how);
+    } while (got >= (utf8proc_ssize_t)*cap);
+    got = utf8proc_reencode(*cp, got, how);
+    assert(got > 0);
+    buf_add(out, *cp, (size_t)got);
+}
+
+/* Append text in normal form C. Nothing below U+0300 changes, unless a mark follows it: the
+ * last character of such a run goes with what comes behind. */
+static void bpe_nfc(const char *text, size_t len, struct buf *out)
+{
+    utf8proc_int32_t *cp = NULL;
+    size_t cap = 0;
+
+    for (size_t i = 0; i < len;) {
+        size_t plain = bpe_nfc_run(text + i, len - i, true);
+        if (i + plain < len)
+            while (plain > 0 && (text[i + --plain] & 0xC0) == 0x80)
+                ;
+        buf_add(out, text + i, plain);
+        i += plain;
+        if (i == len)
+            break;
+        size_t base = utf8_char(text + i, len - i);
+        base = (unsigned char)text[i] < 0xCC ? base : 0;
+        size_t n = base + bpe_nfc_run(text + i + base, len - i - base, false);
+        bpe_nfc_span(text + i, n, &cp, &cap, out);
+        i += n;
     }
+    free(cp);
 }
 
 static void bpe_valid(const struct tok *t, const char *text, size_t len, struct tok_work *w,
                       struct tok_ids *out)
 {
-    if ((t->presplit_flags & PRESPLIT_NFC) && bpe_needs_nfc(text, len)) {
-        bpe_nfc(text, len, w);
+    if ((t->presplit_flags & PRESPLIT_NFC) && bpe_nfc_run(text, len, true) < len) {
+        buf_reset(&w->text);
+        bpe_nfc(text, len, &w->text);
         text = w->text.p;
         len = w->text.n;
     }

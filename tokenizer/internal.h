@@ -59,7 +59,8 @@ void tok_names_release(struct tok_names *s);
 /* ---- map.c: bytes → id, and (left id, right id) → merge ---- */
 
 struct tok_map_slot {
-    uint32_t tag;           /* the other half of the hash: most misses end here */
+    uint64_t word;          /* up to 8 bytes: the bytes themselves; more: their hash */
+    uint32_t len;
     uint32_t id1;           /* id + 1; 0: free */
 };
 

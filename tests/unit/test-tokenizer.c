@@ -1,0 +1,605 @@
+/* The tokenizer on small vocabularies that are written here, where every id can be told by
+ * hand, and on files that are wrong. */
+#include "config.h"
+
+#include "tests/unit/vocab.h"
+
+#include "tests/unit/vocab-make.h"
+
+#define SP "\xE2\x96\x81"       /* U+2581, SentencePiece's space */
+
+enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
+
+static struct gguf_write made;
+static struct buf made_file;
+static struct vocab small;
+
+/* Load what was made; on failure the test ends. */
+static void load(void)
+{
+    struct err e = { 0 };
+
+    small.g = gm_open(&made, &made_file, &e);
+    small.t = small.g ? tok_from_gguf(small.g, &e) : NULL;
+    if (!small.t)
+        fail_msg("%s", e.text);
+}
+
+static void unload(void)
+{
+    vocab_close(&small);
+    gw_release(&made);
+    buf_release(&made_file);
+}
+
+static void refused(const char *what)
+{
+    struct err e = { 0 };
+
+    small.g = gm_open(&made, &made_file, &e);
+    small.t = small.g ? tok_from_gguf(small.g, &e) : NULL;
+    if (small.t)
+        fail_msg("a vocabulary was loaded that is wrong about %s", what);
+    assert_int_equal(e.kind, ERR_MODEL);
+    assert_non_null(strstr(e.text, "made.gguf"));
+    if (!strstr(e.text, what))
+        fail_msg("\"%s\" does not name %s", e.text, what);
+    unload();
+}
+
+typedef void encode_fn(const struct tok *t, const char *text, size_t len, enum tok_place place,
+                       struct tok_ids *out);
+
+/* The ids of text as words, so that a difference can be read. */
+static void expect(encode_fn *encode, enum tok_place place, const char *text, size_t len,
+                   const char *want)
+{
+    struct tok_ids ids = { 0 };
+    struct buf b = { 0 };
+
+    encode(small.t, text, len, place, &ids);
+    for (size_t i = 0; i < ids.n; i++) {
+        size_t n;
+        const char *name = tok_name(small.t, ids.v[i], &n);
+        buf_addf(&b, "%s%.*s", i ? " " : "", (int)n, name);
+    }
+    assert_string_equal(buf_str(&b), want);
+    buf_release(&b);
+    tok_ids_release(&ids);
+}
+
+static void text_is(enum tok_place place, const char *text, const char *want)
+{
+    expect(tok_encode, place, text, strlen(text), want);
+}
+
+static void special_is(enum tok_place place, const char *text, const char *want)
+{
+    expect(tok_encode_special, place, text, strlen(text), want);
+}
+
+static void decodes_to(const char *names, enum tok_place place, enum tok_specials specials,
+                       const char *want)
+{
+    struct tok_ids ids = { 0 };
+    struct buf b = { 0 };
+
+    for (const char *p = names; *p;) {
+        size_t len = strcspn(p, " ");
+        for (size_t i = 0; i < tok_count(small.t); i++) {
+            size_t n;
+            const char *name = tok_name(small.t, (int32_t)i, &n);
+            if (n == len && memcmp(name, p, n) == 0) {
+                tok_ids_add(&ids, (int32_t)i);
+                break;
+            }
+        }
+        p += len + (p[len] == ' ');
+    }
+    tok_decode(small.t, ids.v, ids.n, place, specials, &b);
+    assert_string_equal(buf_str(&b), want);
+    buf_release(&b);
+    tok_ids_release(&ids);
+}
+
+/* ---- lists ---- */
+
+static void a_list_is_cut_by_longest_match(void **state)
+{
+    static char bytes[256][2];
+    const char *text[260];
+    size_t len[260];
+    bool special[260] = { false };
+    struct err e = { 0 };
+    (void)state;
+
+    for (int b = 0; b < 256; b++) {
+        bytes[b][0] = (char)b;
+        text[b] = bytes[b];
+        len[b] = 1;
+    }
+    text[256] = "hello";
+    text[257] = "hell";
+    text[258] = "<end>";
+    text[259] = "hello wor";
+    for (int i = 256; i < 260; i++)
+        len[i] = strlen(text[i]);
+    special[258] = true;
+    struct tok_list list = { 260, text, len, special, -1, 258 };
+    small.t = tok_from_list(&list, &e);
+    if (!small.t)
+        fail_msg("%s", e.text);
+    assert_string_equal(tok_kind(small.t), "list");
+    assert_int_equal(tok_count(small.t), 260);
+    text_is(TOK_AT_START, "hello world", "hello wor l d");
+    text_is(TOK_AT_START, "hello, hel", "hello ,   h e l");
+    text_is(TOK_AT_START, "<end>", "< e n d >");
+    special_is(TOK_AT_START, "hell<end>", "hell <end>");
+    decodes_to("hello <end> hell", TOK_AT_START, TOK_SPECIALS_HIDE, "hellohell");
+    decodes_to("hello <end> hell", TOK_AT_START, TOK_SPECIALS_SHOW, "hello<end>hell");
+    assert_int_equal(tok_special(small.t, "<end>"), 258);
+    assert_int_equal(tok_special(small.t, "hello"), -1);
+    assert_true(tok_is_end(small.t, 258));
+    assert_false(tok_is_end(small.t, 257));
+    assert_false(tok_adds_bos(small.t));
+    assert_int_equal(tok_bos(small.t), -1);
+
+    struct tok_ids ids = { 0 };
+    struct buf back = { 0 };
+    char all[512];
+    for (int i = 0; i < 512; i++)
+        all[i] = (char)(i * 7);
+    tok_encode(small.t, all, sizeof all, TOK_AT_START, &ids);
+    tok_decode(small.t, ids.v, ids.n, TOK_AT_START, TOK_SPECIALS_HIDE, &back);
+    assert_int_equal(back.n, sizeof all);
+    assert_memory_equal(back.p, all, sizeof all);
+    tok_ids_release(&ids);
+    buf_release(&back);
+    tok_free(small.t);
+    small.t = NULL;
+
+    list.n = 255;                       /* without the byte FF */
+    assert_null(tok_from_list(&list, &e));
+    assert_non_null(strstr(e.text, "0xFF"));
+}
+
+static void ids_out_of_range_are_harmless(void **state)
+{
+    static const int32_t bad[] = { -1, INT32_MIN, INT32_MAX, 4 };
+    struct gm_vocab v = { .n = 0 };
+    struct buf b = { 0 };
+    size_t n;
+    (void)state;
+
+    gm_token(&v, "<unk>", UNKNOWN, 0);
+    gm_token(&v, "a", NORMAL, 0);
+    gm_token(&v, "b", NORMAL, 0);
+    gm_token(&v, "c", NORMAL, 0);
+    gw_kv_str(&made, "tokenizer.ggml.model", "llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
+    gw_kv_u32(&made, "tokenizer.ggml.bos_token_id", 4);
+    gw_kv_u32(&made, "tokenizer.ggml.eos_token_id", UINT32_MAX);
+    load();
+    assert_int_equal(tok_bos(small.t), -1);
+    assert_int_equal(tok_eos(small.t), -1);
+    assert_false(tok_adds_bos(small.t));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_non_null(tok_name(small.t, bad[i], &n));
+        assert_int_equal(n, 0);
+        assert_non_null(tok_bytes(small.t, bad[i], &n));
+        assert_int_equal(n, 0);
+        assert_false(tok_is_end(small.t, bad[i]));
+        assert_false(tok_is_special(small.t, bad[i]));
+    }
+    tok_decode(small.t, bad, sizeof bad / sizeof *bad, TOK_AT_START, TOK_SPECIALS_SHOW, &b);
+    assert_int_equal(b.n, 0);
+    buf_release(&b);
+    unload();
+}
+
+/* ---- SentencePiece ---- */
+
+static void spm_tokens(struct gm_vocab *v)
+{
+    char name[8];
+
+    gm_token(v, "<unk>", UNKNOWN, 0);
+    gm_token(v, "<s>", CONTROL, 0);
+    gm_token(v, "</s>", CONTROL, 0);
+    for (int b = 0; b < 256; b++) {
+        snprintf(name, sizeof name, "<0x%02X>", b);
+        gm_token(v, name, BYTE, 0);
+    }
+    gm_token(v, SP, NORMAL, -20);
+    gm_token(v, "a", NORMAL, -21);
+    gm_token(v, "b", NORMAL, -22);
+    gm_token(v, "c", NORMAL, -23);
+    gm_token(v, "<", NORMAL, -24);
+    gm_token(v, "/", NORMAL, -25);
+    gm_token(v, "s", NORMAL, -26);
+    gm_token(v, ">", NORMAL, -27);
+    gm_token(v, "ab", NORMAL, -3);
+    gm_token(v, "bc", NORMAL, -2);
+    gm_token(v, "aa", NORMAL, -4);
+    gm_token(v, SP "a", NORMAL, -5);
+    gm_token(v, SP SP, NORMAL, -6);
+    gm_token(v, "</", NORMAL, -7);
+    gm_token(v, "</s", NORMAL, -8);
+    gm_token(v, "<tool>", USER, 0);
+    gm_token(v, "<|turn|>", USER, 0);
+}
+
+static void spm_merges_by_score(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    (void)state;
+
+    spm_tokens(&v);
+    gw_kv_str(&made, "tokenizer.ggml.model", "llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
+    load();
+    assert_string_equal(tok_kind(small.t), "SPM");
+    assert_true(tok_adds_bos(small.t));
+    assert_int_equal(tok_bos(small.t), 1);      /* by name: the file does not say */
+    assert_int_equal(tok_eos(small.t), 2);
+    text_is(TOK_AFTER_TEXT, "", "");
+    text_is(TOK_AT_START, "", "");
+    text_is(TOK_AFTER_TEXT, "abc", "a bc");     /* bc has the higher score */
+    text_is(TOK_AFTER_TEXT, "aaaaa", "aa aa a");
+    text_is(TOK_AT_START, "ab", SP " ab");
+    text_is(TOK_AT_START, "a", SP "a");
+    text_is(TOK_AFTER_TEXT, "b a", "b " SP "a");
+    text_is(TOK_AFTER_TEXT, "b   b", "b " SP SP " " SP " b");
+    text_is(TOK_AFTER_TEXT, "b" SP "a", "b " SP "a");
+    text_is(TOK_AFTER_TEXT, "\n\xC3\xA4\xFF", "<0x0A> <0xC3> <0xA4> <0xFF>");
+    expect(tok_encode, TOK_AFTER_TEXT, "a\0b", 3, "a <0x00> b");
+    unload();
+}
+
+static void text_never_becomes_a_control_token(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    (void)state;
+
+    spm_tokens(&v);
+    gw_kv_str(&made, "tokenizer.ggml.model", "llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
+    load();
+    /* "</s" merges, and with ">" would make the token for the end of the text. */
+    text_is(TOK_AFTER_TEXT, "</s>", "</s >");
+    text_is(TOK_AFTER_TEXT, "<0x0A>", "< <0x30> <0x78> <0x30> <0x41> >");
+    text_is(TOK_AFTER_TEXT, "a<tool>a", "a <tool> " SP "a");
+    special_is(TOK_AFTER_TEXT, "a</s>a<tool><s>", "a </s> " SP "a <tool> <s>");
+    /* Called user-defined, but a control token by its looks. */
+    assert_true(tok_is_special(small.t, tok_special(small.t, "<|turn|>")));
+    text_is(TOK_AFTER_TEXT, "<|turn|>",
+            "< <0x7C> <0x74> <0x75> <0x72> <0x6E> <0x7C> >");
+    special_is(TOK_AFTER_TEXT, "<|turn|>", "<|turn|>");
+    decodes_to("<s> " SP "a <|turn|> <tool> a </s>", TOK_AT_START, TOK_SPECIALS_HIDE,
+               "a<tool>a");
+    decodes_to("<s> " SP "a <|turn|> a </s>", TOK_AT_START, TOK_SPECIALS_SHOW,
+               "<s>a<|turn|>a</s>");
+    decodes_to(SP "a " SP "a", TOK_AFTER_TEXT, TOK_SPECIALS_HIDE, " a a");
+    assert_true(tok_is_end(small.t, 2));
+    assert_false(tok_is_end(small.t, 1));
+    unload();
+}
+
+static void spm_keys_are_obeyed(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    (void)state;
+
+    spm_tokens(&v);
+    gw_kv_str(&made, "tokenizer.ggml.model", "llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
+    gm_kv_bool(&made, "tokenizer.ggml.add_space_prefix", false);
+    gm_kv_bool(&made, "tokenizer.ggml.add_bos_token", false);
+    gw_kv_u32(&made, "tokenizer.ggml.eot_token_id", 1);
+    load();
+    text_is(TOK_AT_START, "a", "a");
+    special_is(TOK_AT_START, "a<s>a", "a <s> a");
+    decodes_to(SP "a", TOK_AT_START, TOK_SPECIALS_HIDE, " a");
+    assert_false(tok_adds_bos(small.t));
+    assert_true(tok_is_end(small.t, 1));
+    unload();
+}
+
+static void what_cannot_be_written_is_unknown(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    (void)state;
+
+    gm_token(&v, "<unk>", UNKNOWN, 0);
+    gm_token(&v, "a", NORMAL, -1);
+    gm_token(&v, "<0xC3>", BYTE, 0);    /* half of it does not help */
+    gw_kv_str(&made, "tokenizer.ggml.model", "llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
+    load();
+    text_is(TOK_AFTER_TEXT, "a\xC3\xA4" "a", "a <unk> a");
+    text_is(TOK_AFTER_TEXT, "a\xC3" "a", "a <0xC3> a");
+    decodes_to("a <unk> a", TOK_AFTER_TEXT, TOK_SPECIALS_HIDE, "aa");
+    unload();
+}
+
+static void runs_of_spaces_are_found_in_both_forms(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    (void)state;
+
+    spm_tokens(&v);
+    gm_token(&v, "   ", USER, 0);
+    gm_token(&v, SP SP SP SP, USER, 0);
+    gw_kv_str(&made, "tokenizer.ggml.model", "llama");
+    gm_kv_bool(&made, "tokenizer.ggml.add_space_prefix", false);
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
+    load();
+    text_is(TOK_AFTER_TEXT, "b   b", "b     b");
+    text_is(TOK_AFTER_TEXT, "b" SP SP SP "b", "b     b");
+    text_is(TOK_AFTER_TEXT, "b    b", "b " SP SP SP SP " b");
+    text_is(TOK_AFTER_TEXT, "b  b", "b " SP SP " b");
+    decodes_to("b " SP SP SP SP " b", TOK_AFTER_TEXT, TOK_SPECIALS_HIDE, "b    b");
+    unload();
+}
+
+/* ---- byte-level BPE ---- */
+
+/* The alphabet's character for a byte. */
+static const char *letter(int b)
+{
+    static char s[256][5];
+    int next = 0x100;
+    struct buf out = { 0 };
+
+    for (int i = 0; i <= b; i++) {
+        bool self = (i > 0x20 && i < 0x7F) || (i > 0xA0 && i != 0xAD);
+        int cp = self ? i : next++;
+        if (i == b) {
+            if (cp < 0x80)
+                buf_addc(&out, (char)cp);
+            else
+                buf_addf(&out, "%c%c", 0xC0 | cp >> 6, 0x80 | (cp & 0x3F));
+        }
+    }
+    snprintf(s[b], sizeof s[b], "%s", out.p);
+    buf_release(&out);
+    return s[b];
+}
+
+#define GS "\xC4\xA0"           /* a space in the alphabet */
+
+static void bpe_tokens(struct gm_vocab *v)
+{
+    for (int b = 0; b < 256; b++)
+        gm_token(v, letter(b), NORMAL, 0);
+    gm_token(v, "ab", NORMAL, 0);
+    gm_token(v, "bc", NORMAL, 0);
+    gm_token(v, "aa", NORMAL, 0);
+    gm_token(v, GS "a", NORMAL, 0);
+    gm_token(v, "abcc", NORMAL, 0);     /* no merges lead here */
+    gm_token(v, "<|end|>", CONTROL, 0);
+    gm_token(v, "<tool>", USER, 0);
+    gm_token(v, "<s>", NORMAL, 0);
+}
+
+static void bpe_merge_list(void)
+{
+    static const char *const merges[] = { "b c", "a b", "a a", GS " a", "z z", "abc c" };
+
+    gw_kv_array(&made, "tokenizer.ggml.merges", GGUF_STRING, 6);
+    for (int i = 0; i < 6; i++)
+        gw_str(&made.kv, merges[i], strlen(merges[i]));
+}
+
+static void bpe_load(const char *pre)
+{
+    struct gm_vocab v = { .n = 0 };
+
+    bpe_tokens(&v);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gpt2");
+    gw_kv_str(&made, "tokenizer.ggml.pre", pre);
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    gw_kv_u32(&made, "tokenizer.ggml.bos_token_id", 263);
+    bpe_merge_list();
+    load();
+}
+
+static void bpe_merges_by_rank(void **state)
+{
+    (void)state;
+    bpe_load("gpt-2");
+    assert_string_equal(tok_kind(small.t), "BPE gpt-2");
+    assert_false(tok_adds_bos(small.t));
+    assert_int_equal(tok_bos(small.t), 263);
+    assert_true(tok_is_special(small.t, 263));      /* the file names it as BOS */
+    text_is(TOK_AT_START, "", "");
+    text_is(TOK_AT_START, "abc", "a bc");
+    text_is(TOK_AT_START, "aaab", "aa ab");         /* "a b" comes before "a a" */
+    text_is(TOK_AT_START, "b a", "b " GS "a");
+    text_is(TOK_AT_START, "abcc", "a bc c");
+    text_is(TOK_AT_START, "a<tool>b<|end|>", "a <tool> b < | e n d | >");
+    special_is(TOK_AT_START, "a<tool>b<|end|>", "a <tool> b <|end|>");
+    text_is(TOK_AT_START, "\xFF\xC3", "\xC3\xBF \xC3\x83");
+    decodes_to("a <tool> " GS "a <|end|>", TOK_AT_START, TOK_SPECIALS_HIDE, "a<tool> a");
+    unload();
+
+    bpe_load("llama-bpe");
+    assert_true(tok_adds_bos(small.t));
+    text_is(TOK_AT_START, "abcc", "abcc");          /* a piece that is a token */
+    text_is(TOK_AT_START, "abccb", "a bc c b");
+    unload();
+}
+
+static void qwen_text_is_normalised(void **state)
+{
+    (void)state;
+    bpe_load("qwen2");
+    text_is(TOK_AT_START, "e\xCC\x81", "\xC3\x83 \xC2\xA9");                /* é */
+    text_is(TOK_AT_START, "\xC3\xA4 e\xCC\x81x", "\xC3\x83 \xC2\xA4 " GS " \xC3\x83 \xC2\xA9 x");
+    text_is(TOK_AT_START, "\xCC\x81", "\xC3\x8C \xC4\xA3");
+    text_is(TOK_AT_START, "e\xFF\xCC\x81", "e \xC3\xBF \xC3\x8C \xC4\xA3");    /* not across bad bytes */
+    unload();
+    bpe_load("gpt-2");
+    text_is(TOK_AT_START, "e\xCC\x81", "e \xC3\x8C \xC4\xA3");
+    unload();
+}
+
+/* ---- files that are wrong ---- */
+
+static void start(const char *model)
+{
+    gw_kv_str(&made, "tokenizer.ggml.model", model);
+}
+
+static void wrong_files_are_refused(void **state)
+{
+    static struct gm_vocab v, b;
+    (void)state;
+
+    v.n = b.n = 0;
+    spm_tokens(&v);
+    bpe_tokens(&b);
+    gw_kv_str(&made, "general.name", "x");
+    refused("tokenizer.ggml.model");
+    start("bert");
+    refused("\"bert\"");
+    start("llama");
+    refused("tokenizer.ggml.tokens");
+    start("llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    refused("tokenizer.ggml.scores");
+    start("llama");
+    gw_kv_array(&made, "tokenizer.ggml.tokens", GGUF_STRING, 0);
+    refused("0 tokens");
+    start("llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_SCORES);
+    gw_kv_array(&made, "tokenizer.ggml.token_type", GGUF_I32, 1);
+    gw_u32(&made.kv, 1);
+    refused("tokenizer.ggml.token_type");
+    v.v[5].type = 9;
+    start("llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
+    refused("type 9");
+    v.v[5].type = NORMAL;
+    v.v[270].type = BYTE;
+    start("llama");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
+    refused("token 270");
+    start("gpt2");
+    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
+    bpe_merge_list();
+    refused("tokenizer.ggml.pre is missing");
+    start("gpt2");
+    gw_kv_str(&made, "tokenizer.ggml.pre", "martian");
+    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
+    bpe_merge_list();
+    refused("\"martian\"");
+    start("gpt2");
+    gw_kv_u32(&made, "tokenizer.ggml.pre", 3);
+    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
+    refused("tokenizer.ggml.pre");
+    start("gpt2");
+    gw_kv_str(&made, "tokenizer.ggml.pre", "qwen2");
+    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
+    refused("tokenizer.ggml.merges");
+    start("gpt2");
+    gw_kv_str(&made, "tokenizer.ggml.pre", "qwen2");
+    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
+    gw_kv_array(&made, "tokenizer.ggml.merges", GGUF_STRING, 1);
+    gw_str(&made.kv, "nospace", 7);
+    refused("nospace");
+}
+
+static void a_long_special_name_is_refused(void **state)
+{
+    static char name[2000];
+    (void)state;
+
+    memset(name, 'x', sizeof name);
+    for (int type = NORMAL; type <= USER; type++) {
+        start("llama");
+        gw_kv_array(&made, "tokenizer.ggml.tokens", GGUF_STRING, 1);
+        gw_str(&made.kv, name, sizeof name);
+        gw_kv_array(&made, "tokenizer.ggml.token_type", GGUF_I32, 1);
+        gw_u32(&made.kv, (uint32_t)type);
+        gw_kv_array(&made, "tokenizer.ggml.scores", GGUF_F32, 1);
+        gw_u32(&made.kv, 0);
+        if (type == NORMAL) {
+            load();
+            unload();
+        } else if (type != UNKNOWN) {
+            refused("2000 bytes");
+        } else {
+            gw_release(&made);
+    buf_release(&made_file);
+        }
+    }
+}
+
+/* What a file of ../shared/bad-files is worth as a vocabulary. */
+static void hostile_vocabularies_get_their_verdict(void **state)
+{
+    json_t *list, *entry;
+    int seen = 0;
+    size_t i;
+    (void)state;
+    UNIT_NEEDS_SHARED();
+
+    list = shared_json("bad-files/manifest.json");
+    json_array_foreach(list, i, entry) {
+        const char *file = json_string_value(json_object_get(entry, "file"));
+        const char *verdict = json_string_value(json_object_get(entry, "expect"));
+        char path[8192];
+        struct err e = { 0 };
+        if (strncmp(file, "vocab-", 6) != 0 && strncmp(file, "bpe-", 4) != 0)
+            continue;
+        seen++;
+        snprintf(path, sizeof path, "%s/bad-files/%s", unit_shared(), file);
+        struct gguf *g = gguf_open(path, &e);
+        if (!g)
+            fail_msg("%s", e.text);
+        struct tok *t = tok_from_gguf(g, &e);
+        if (t && strcmp(verdict, "reject") == 0)
+            fail_msg("%s was loaded", file);
+        if (!t && strcmp(verdict, "accept") == 0)
+            fail_msg("%s", e.text);
+        if (!t) {
+            assert_int_equal(e.kind, ERR_MODEL);
+            assert_non_null(strstr(e.text, file));
+            assert_non_null(strstr(e.text, "tokenizer.ggml."));
+        } else {
+            struct tok_ids ids = { 0 };
+            struct buf back = { 0 };
+            tok_encode_special(t, "abc \0 </s> <0x0A> tok9tok10", 27, TOK_AT_START, &ids);
+            tok_decode(t, ids.v, ids.n, TOK_AT_START, TOK_SPECIALS_SHOW, &back);
+            assert_true(ids.n > 0 && back.n > 0);
+            tok_ids_release(&ids);
+            buf_release(&back);
+        }
+        if (getenv("VERBOSE"))
+            print_message("# %s: %s\n", file, t ? "loaded" : e.text);
+        tok_free(t);
+        gguf_free(g);
+    }
+    json_decref(list);
+    assert_true(seen >= 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_list_is_cut_by_longest_match),
+        cmocka_unit_test(ids_out_of_range_are_harmless),
+        cmocka_unit_test(spm_merges_by_score),
+        cmocka_unit_test(text_never_becomes_a_control_token),
+        cmocka_unit_test(spm_keys_are_obeyed),
+        cmocka_unit_test(what_cannot_be_written_is_unknown),
+        cmocka_unit_test(runs_of_spaces_are_found_in_both_forms),
+        cmocka_unit_test(bpe_merges_by_rank),
+        cmocka_unit_test(qwen_text_is_normalised),
+        cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(a_long_special_name_is_refused),
+        cmocka_unit_test(hostile_vocabularies_get_their_verdict),
+    };
+    return UNIT_RUN(tests);
+}
