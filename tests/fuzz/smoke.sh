@@ -1,7 +1,7 @@
 #!/bin/sh
 # Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
-# fuzz-gguf starts from what ./seeds writes and, where it is there, ../shared/bad-files; a
-# target with a NAME.dict takes words from that. What one finds interesting stays in
+# fuzz-gguf and fuzz-tokenizer start from what ./seeds writes and, where it is there,
+# ../shared/bad-files; a target with a NAME.dict takes words from that. What one finds interesting stays in
 # NAME.corpus beside it and is used again; a finding stays as NAME.crash-... and ends the
 # run with its status.
 set -eu
@@ -20,7 +20,7 @@ bad=
 for target; do
     mkdir -p "$target.corpus"
     case $target in
-    */fuzz-gguf) from="$here/seeds.corpus $bad" ;;
+    */fuzz-gguf | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
     *) from= ;;
     esac
     dict=${top_srcdir:-.}/$here/${target##*/fuzz-}.dict

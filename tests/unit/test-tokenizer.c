@@ -32,6 +32,14 @@ static void unload(void)
     buf_release(&made_file);
 }
 
+/* After every test, for those that end in the middle. */
+static int clean(void **state)
+{
+    (void)state;
+    unload();
+    return 0;
+}
+
 static void refused(const char *what)
 {
     struct err e = { 0 };
@@ -227,6 +235,8 @@ static void spm_tokens(struct gm_vocab *v)
     gm_token(v, "</s", NORMAL, -8);
     gm_token(v, "<tool>", USER, 0);
     gm_token(v, "<|turn|>", USER, 0);
+    gm_token(v, "<end_of_turn>", USER, 0);
+    gm_token(v, "[EOT]", USER, 0);
 }
 
 static void spm_merges_by_score(void **state)
@@ -275,6 +285,11 @@ static void text_never_becomes_a_control_token(void **state)
     text_is(TOK_AFTER_TEXT, "<|turn|>",
             "< <0x7C> <0x74> <0x75> <0x72> <0x6E> <0x7C> >");
     special_is(TOK_AFTER_TEXT, "<|turn|>", "<|turn|>");
+    /* Names that end turns somewhere: not from text, whether they do here or not. */
+    text_is(TOK_AFTER_TEXT, "[EOT]", "<0x5B> <0x45> <0x4F> <0x54> <0x5D>");
+    special_is(TOK_AFTER_TEXT, "[EOT]<end_of_turn>", "[EOT] <end_of_turn>");
+    assert_false(tok_is_end(small.t, tok_special(small.t, "[EOT]")));
+    assert_true(tok_is_end(small.t, tok_special(small.t, "<end_of_turn>")));
     decodes_to("<s> " SP "a <|turn|> <tool> a </s>", TOK_AT_START, TOK_SPECIALS_HIDE,
                "a<tool>a");
     decodes_to("<s> " SP "a <|turn|> a </s>", TOK_AT_START, TOK_SPECIALS_SHOW,
@@ -530,8 +545,7 @@ static void a_long_special_name_is_refused(void **state)
         } else if (type != UNKNOWN) {
             refused("2000 bytes");
         } else {
-            gw_release(&made);
-    buf_release(&made_file);
+            unload();
         }
     }
 }
@@ -588,18 +602,18 @@ static void hostile_vocabularies_get_their_verdict(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_list_is_cut_by_longest_match),
-        cmocka_unit_test(ids_out_of_range_are_harmless),
-        cmocka_unit_test(spm_merges_by_score),
-        cmocka_unit_test(text_never_becomes_a_control_token),
-        cmocka_unit_test(spm_keys_are_obeyed),
-        cmocka_unit_test(what_cannot_be_written_is_unknown),
-        cmocka_unit_test(runs_of_spaces_are_found_in_both_forms),
-        cmocka_unit_test(bpe_merges_by_rank),
-        cmocka_unit_test(qwen_text_is_normalised),
-        cmocka_unit_test(wrong_files_are_refused),
-        cmocka_unit_test(a_long_special_name_is_refused),
-        cmocka_unit_test(hostile_vocabularies_get_their_verdict),
+        cmocka_unit_test_teardown(a_list_is_cut_by_longest_match, clean),
+        cmocka_unit_test_teardown(ids_out_of_range_are_harmless, clean),
+        cmocka_unit_test_teardown(spm_merges_by_score, clean),
+        cmocka_unit_test_teardown(text_never_becomes_a_control_token, clean),
+        cmocka_unit_test_teardown(spm_keys_are_obeyed, clean),
+        cmocka_unit_test_teardown(what_cannot_be_written_is_unknown, clean),
+        cmocka_unit_test_teardown(runs_of_spaces_are_found_in_both_forms, clean),
+        cmocka_unit_test_teardown(bpe_merges_by_rank, clean),
+        cmocka_unit_test_teardown(qwen_text_is_normalised, clean),
+        cmocka_unit_test_teardown(wrong_files_are_refused, clean),
+        cmocka_unit_test_teardown(a_long_special_name_is_refused, clean),
+        cmocka_unit_test_teardown(hostile_vocabularies_get_their_verdict, clean),
     };
     return UNIT_RUN(tests);
 }
