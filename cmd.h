@@ -73,8 +73,8 @@ bool cmd_read(const char *path, struct buf *out, struct err *e);
 
 /* Signals. Until a command says otherwise, SIGINT, SIGTERM and SIGHUP end the program at
  * once with 128 + number. After cmd_catch_signals() the first one sets the flag and makes
- * the descriptor readable, so that the command can end in order; the second still ends at
- * once. cmd_signal() is the number caught, or 0. */
+ * the descriptor readable, so that the command can end in order; a later one still ends
+ * at once. cmd_signal() is the number caught, or 0. */
 int cmd_catch_signals(void);
 int cmd_signal(void);
 /* Hand the signals over to a front end that has its own handlers. */
@@ -85,6 +85,10 @@ const atomic_bool *cmd_cancel(void);
 void cmd_help_general(void);
 void cmd_help_command(const struct cmd *cmd);
 int cmd_help(struct cmd_call *c);
+
+/* cmd_docs.c: the manual's tables, and the shell's completion */
+int cmd_docs_mdoc(struct cmd_call *c, const char *path);
+int cmd_docs_bash(void);
 
 /* one file each */
 int cmd_ask(struct cmd_call *c);

@@ -278,7 +278,9 @@ static int read_prompt(struct cmd_call *c, struct buf *out)
     if (!c->set.no_chat && (!c->n_args || !strcmp(c->args[0], "-")) && out->n &&
         out->p[out->n - 1] == '\n')
         buf_truncate(out, out->n - 1);
-    return out->n ? CMD_OK : cmd_usage(c, "the prompt is empty");
+    /* A raw text may begin with nothing, when somebody says so in words. */
+    return out->n || (c->set.no_chat && c->n_args && strcmp(c->args[0], "-"))
+               ? CMD_OK : cmd_usage(c, "the prompt is empty");
 }
 
 int cmd_ask(struct cmd_call *c)

@@ -32,16 +32,24 @@ static void fill_descriptors(void)
 }
 
 static volatile sig_atomic_t caught;        /* signal number */
+static volatile long long caught_us;        /* when; written before caught is */
 static volatile sig_atomic_t catching;      /* the command ends in order */
 static atomic_bool cancel;
 static int wake[2] = { -1, -1 };
+
+/* A second signal right behind the first is the same one: timeout(1) sends it to the
+ * program and then to its group. */
+enum { SAME_SIGNAL_US = 300000 };
 
 static void on_signal(int sig)
 {
     int saved = errno;
 
-    if (!catching || caught)
+    if (!catching || (caught && log_now_us() - caught_us > SAME_SIGNAL_US))
         _exit(CMD_SIGNAL + sig);
+    if (caught)
+        return;
+    caught_us = log_now_us();
     caught = sig;
     atomic_store(&cancel, true);
     if (write(wake[1], "", 1) < 0) {
