@@ -119,6 +119,10 @@ void cmd_help_command(const struct cmd *cmd)
 
 int cmd_help(struct cmd_call *c)
 {
+    if (c->n_args == 2 && !strcmp(c->args[0], "mdoc"))
+        return cmd_docs_mdoc(c, c->args[1]);
+    if (c->n_args == 1 && !strcmp(c->args[0], "bash"))
+        return cmd_docs_bash();
     if (!cmd_at_most(c, 1))
         return ERR_USAGE;
     if (!c->n_args) {
