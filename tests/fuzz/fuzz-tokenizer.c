@@ -1,6 +1,6 @@
-/* libFuzzer target: hostile vocabularies. The input is a GGUF file with a text behind it, the
- * last two bytes being the text's length (little-endian); the text is encoded and decoded in
- * all ways. */
+/* libFuzzer target: hostile vocabularies. The input is a GGUF file with a text behind it,
+ * the last two bytes being the text's length (little-endian); the text is encoded and
+ * decoded in all ways. */
 #include "config.h"
 
 #include <stddef.h>

@@ -7,8 +7,8 @@
 #include "tokenizer/internal.h"
 
 /* One case: lengths of the pieces, and that they are the whole text. */
-static bool same_pieces(const struct presplit *p, const char *name, const struct buf *text,
-                        const json_t *want, struct tok_work *w)
+static bool same_pieces(const struct presplit *p, const char *name,
+                        const struct buf *text, const json_t *want, struct tok_work *w)
 {
     size_t total = 0;
     bool same;
@@ -18,7 +18,8 @@ static bool same_pieces(const struct presplit *p, const char *name, const struct
         presplit_cut(p, text->p, text->n, w);
     same = w->cut_n == json_array_size(want);
     for (size_t i = 0; i < w->cut_n; i++) {
-        same = same && (json_int_t)w->cut[i] == json_integer_value(json_array_get(want, i));
+        same =
+            same && (json_int_t)w->cut[i] == json_integer_value(json_array_get(want, i));
         total += w->cut[i];
     }
     assert_int_equal(total, text->n);
@@ -42,7 +43,8 @@ static void check_family(const char *family)
     json_t *c;
 
     snprintf(path, sizeof path, "tokenizers/expected/pre/%s.json", family);
-    json_t *expected = shared_json(path), *corpus = shared_json("tokenizers/corpus/hard.json");
+    json_t *expected = shared_json(path),
+           *corpus = shared_json("tokenizers/corpus/hard.json");
     json_array_foreach(json_object_get(corpus, "cases"), i, c) {
         const char *name = json_string_value(json_object_get(c, "name"));
         json_t *want = json_object_get(json_object_get(expected, "pieces"), name);
@@ -53,7 +55,8 @@ static void check_family(const char *family)
     }
     /* Every name that the list has for the family is known, and is of this family. */
     json_array_foreach(json_object_get(expected, "llama_cpp_pre_names"), i, c) {
-        const struct presplit_name *n = presplit_find(json_string_value(c), json_string_length(c));
+        const struct presplit_name *n =
+            presplit_find(json_string_value(c), json_string_length(c));
         assert_non_null(n);
         assert_string_equal(n->family, family);
     }

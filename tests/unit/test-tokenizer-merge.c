@@ -6,10 +6,6 @@
 
 #include "tests/unit/vocab-make.h"
 
-#define SP "\xE2\x96\x81"
-
-enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
-
 /* A part of whole, which is the text as the vocabulary writes it. */
 struct part {
     size_t at, len;
@@ -61,7 +57,8 @@ static void expect_row(const struct tok_ids *ids, const char *text)
         return;
     print_message("text \"%s\"\n", text);
     for (size_t i = 0; i < n_row; i++)
-        print_message("  expected %d %.*s\n", row[i].id, (int)row[i].len, whole.p + row[i].at);
+        print_message("  expected %d %.*s\n", row[i].id, (int)row[i].len,
+                      whole.p + row[i].at);
     print_ids("  got", ids->v, ids->n);
     fail();
 }
@@ -86,7 +83,8 @@ static void spm_random_vocab(void)
         struct buf b = { 0 };
         bool inner = dice(8) == 0;      /* a space inside: seldom, as in real ones */
         for (size_t k = 2 + dice(4); k > 0; k--)
-            buf_adds(&b, spm_letters[k == 1 && dice(2) && !inner ? 0 : dice(inner ? 5 : 3)]);
+            buf_adds(&b,
+                     spm_letters[k == 1 && dice(2) && !inner ? 0 : dice(inner ? 5 : 3)]);
         if (!inner && dice(2)) {
             struct buf c = { 0 };
             buf_addf(&c, SP "%s", b.p);
@@ -192,7 +190,8 @@ static void bpe_random_vocab(struct gguf_write *m)
     gw_kv_array(m, "tokenizer.ggml.merges", GGUF_STRING, n_rules);
     for (size_t i = 0; i < n_rules; i++) {
         buf_reset(&merges);
-        buf_addf(&merges, "%s %s", vocab.v[rules[i].left].text, vocab.v[rules[i].right].text);
+        buf_addf(&merges, "%s %s", vocab.v[rules[i].left].text,
+                 vocab.v[rules[i].right].text);
         gw_str(&m->kv, merges.p, merges.n);
     }
     buf_release(&merges);

@@ -1,5 +1,5 @@
-/* The tokenizer against reference ids of real vocabularies (../shared/tokenizers/README.md
- * tells where they come from). */
+/* The tokenizer against reference ids of real vocabularies
+ * (../shared/tokenizers/README.md tells where they come from). */
 #include "config.h"
 
 #include "tests/unit/vocab.h"
@@ -18,12 +18,13 @@ static bool excepted(const struct except *x, const char *name)
     return false;
 }
 
-/* Every case of the corpus: names recognised against "ref", plain text against "plain" (or
- * "ref", where the file says that they are the same). */
+/* Every case of the corpus: names recognised against "ref", plain text against "plain"
+ * (or "ref", where the file says that they are the same). */
 static void check_corpus(struct vocab *v, const json_t *expected, const struct except *x)
 {
     json_t *corpus = shared_json("tokenizers/corpus/hard.json");
-    json_t *ref = json_object_get(expected, "ref"), *plain = json_object_get(expected, "plain");
+    json_t *ref = json_object_get(expected, "ref"),
+           *plain = json_object_get(expected, "plain");
     json_t *differs = json_object_get(expected, "llama_cpp_special");
     struct buf text = { 0 };
     int bad = 0, seen = 0;
@@ -41,8 +42,8 @@ static void check_corpus(struct vocab *v, const json_t *expected, const struct e
         tok_encode_special(v->t, text.p, text.n, TOK_AT_START, &ids);
         bad += !same_ids(name, &ids, want);
         ids.n = 0;
-        /* Where llama.cpp differs and "plain" is silent, plain text is what ref is, unless
-         * the text has a name in it. */
+        /* Where llama.cpp differs and "plain" is silent, plain text is what ref is,
+         * unless the text has a name in it. */
         json_t *p = json_object_get(plain, name);
         if (p || !json_object_get(differs, name) || strncmp(name, "special", 7) != 0) {
             tok_encode(v->t, text.p, text.n, TOK_AT_START, &ids);
@@ -86,7 +87,8 @@ static void check_inp(struct vocab *v, const char *base)
             tok_ids_add(&want, (int32_t)id);
         }
         tok_encode(v->t, s, n, TOK_AT_START, &ids);
-        if (ids.n != want.n || (ids.n && memcmp(ids.v, want.v, ids.n * sizeof *ids.v) != 0)) {
+        if (ids.n != want.n ||
+            (ids.n && memcmp(ids.v, want.v, ids.n * sizeof *ids.v) != 0)) {
             print_message("%s, text %d\n", base, seen);
             print_ids("  got", ids.v, ids.n);
             print_ids("  expected", want.v, want.n);
@@ -124,14 +126,18 @@ static void check_bytes(struct vocab *v, enum tok_place place)
         assert_memory_equal(back.p, text.p, text.n);
     }
     for (int round = 0; round < 300; round++) {
-        static const char *const bits[] = { "\xE4\xBD", "\xF0\x9F\x98\x80", " ", "\n", "'s", "\xCC",
-                                            "<|im_end|>", "</s>", "a", "\xED\xA0\x80", "12345" };
+        static const char *const bits[] = {
+            "\xE4\xBD", "\xF0\x9F\x98\x80", " ",    "\n", "'s",
+            "\xCC",     "<|im_end|>",       "</s>", "a",  "\xED\xA0\x80",
+            "12345"
+        };
         buf_reset(&text);
         for (int k = rand_r(&seed) % 40; k >= 0; k--) {
             if (rand_r(&seed) % 3)
                 buf_addc(&text, (char)(rand_r(&seed) >> 7));
             else
-                buf_adds(&text, bits[(size_t)rand_r(&seed) % (sizeof bits / sizeof *bits)]);
+                buf_adds(&text,
+                         bits[(size_t)rand_r(&seed) % (sizeof bits / sizeof *bits)]);
         }
         ids.n = 0;
         buf_reset(&back);
@@ -148,12 +154,14 @@ static void check_bytes(struct vocab *v, enum tok_place place)
     buf_release(&back);
 }
 
-/* A long text of each awkward shape: no time is measured, but what is not near linear would
- * not come to an end here. */
+/* A long text of each awkward shape: no time is measured, but what is not near linear
+ * would not come to an end here. */
 static void check_long(struct vocab *v)
 {
-    static const char *const unit[] = { "a", " ", "\n", "1", "ab", "\xE4\xBD\xA0", "\xFF", "<",
-                                        "=-", "word ", "\xCC\x81", " \n", "'s", "\r" };
+    static const char *const unit[] = {
+        "a", " ",  "\n",    "1",        "ab",  "\xE4\xBD\xA0", "\xFF",
+        "<", "=-", "word ", "\xCC\x81", " \n", "'s",           "\r"
+    };
     struct buf text = { 0 }, back = { 0 };
 
     for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
@@ -172,8 +180,8 @@ static void check_long(struct vocab *v)
     buf_release(&back);
 }
 
-/* The name of every special token: as text it stays text, which no token of the name's kind
- * is part of; by name it is that token. */
+/* The name of every special token: as text it stays text, which no token of the name's
+ * kind is part of; by name it is that token. */
 static void check_names(struct vocab *v)
 {
     struct tok_ids ids = { 0 };
@@ -216,8 +224,8 @@ static void check_ends(struct vocab *v, const int32_t *want)
     }
 }
 
-/* Some cannot give every byte back: NFC changes text, and some have no token for bytes that
- * are never in UTF-8. */
+/* Some cannot give every byte back: NFC changes text, and some have no token for bytes
+ * that are never in UTF-8. */
 enum check_bytes { WRITES_ANY_BYTES, CHANGES_BYTES };
 
 static void check_vocab(const char *name, const char *inp, enum check_bytes bytes,
@@ -234,7 +242,8 @@ static void check_vocab(const char *name, const char *inp, enum check_bytes byte
         json_decref(expected);
         skip();
     }
-    assert_int_equal(tok_count(v.t), json_integer_value(json_object_get(expected, "n_vocab")));
+    assert_int_equal(tok_count(v.t),
+                     json_integer_value(json_object_get(expected, "n_vocab")));
     json_t *bos = json_object_get(expected, "add_special_prefix");
     assert_int_equal(tok_adds_bos(v.t), json_array_size(bos));
     if (json_array_size(bos))
@@ -353,7 +362,8 @@ static void stories260k(void **state)
         json_t *text = json_object_get(run, "prompt");
         struct tok_ids ids = { 0 };
         tok_ids_add(&ids, tok_bos(v.t));
-        tok_encode(v.t, json_string_value(text), json_string_length(text), TOK_AT_START, &ids);
+        tok_encode(v.t, json_string_value(text), json_string_length(text), TOK_AT_START,
+                   &ids);
         assert_true(same_ids("prompt", &ids, json_object_get(run, "prompt_ids")));
         tok_ids_release(&ids);
     }

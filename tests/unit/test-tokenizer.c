@@ -1,14 +1,10 @@
-/* The tokenizer on small vocabularies that are written here, where every id can be told by
- * hand, and on files that are wrong. */
+/* The tokenizer on small vocabularies that are written here, where every id can be told
+ * by hand. */
 #include "config.h"
 
 #include "tests/unit/vocab.h"
 
 #include "tests/unit/vocab-make.h"
-
-#define SP "\xE2\x96\x81"       /* U+2581, SentencePiece's space */
-
-enum { NORMAL = 1, UNKNOWN, CONTROL, USER, UNUSED, BYTE };
 
 static struct gguf_write made;
 static struct buf made_file;
@@ -40,23 +36,8 @@ static int clean(void **state)
     return 0;
 }
 
-static void refused(const char *what)
-{
-    struct err e = { 0 };
-
-    small.g = gm_open(&made, &made_file, &e);
-    small.t = small.g ? tok_from_gguf(small.g, &e) : NULL;
-    if (small.t)
-        fail_msg("a vocabulary was loaded that is wrong about %s", what);
-    assert_int_equal(e.kind, ERR_MODEL);
-    assert_non_null(strstr(e.text, "made.gguf"));
-    if (!strstr(e.text, what))
-        fail_msg("\"%s\" does not name %s", e.text, what);
-    unload();
-}
-
-typedef void encode_fn(const struct tok *t, const char *text, size_t len, enum tok_place place,
-                       struct tok_ids *out);
+typedef void encode_fn(const struct tok *t, const char *text, size_t len,
+                       enum tok_place place, struct tok_ids *out);
 
 /* The ids of text as words, so that a difference can be read. */
 static void expect(encode_fn *encode, enum tok_place place, const char *text, size_t len,
@@ -86,8 +67,8 @@ static void special_is(enum tok_place place, const char *text, const char *want)
     expect(tok_encode_special, place, text, strlen(text), want);
 }
 
-static void decodes_to(const char *names, enum tok_place place, enum tok_specials specials,
-                       const char *want)
+static void decodes_to(const char *names, enum tok_place place,
+                       enum tok_specials specials, const char *want)
 {
     struct tok_ids ids = { 0 };
     struct buf b = { 0 };
@@ -199,45 +180,14 @@ static void ids_out_of_range_are_harmless(void **state)
         assert_false(tok_is_end(small.t, bad[i]));
         assert_false(tok_is_special(small.t, bad[i]));
     }
-    tok_decode(small.t, bad, sizeof bad / sizeof *bad, TOK_AT_START, TOK_SPECIALS_SHOW, &b);
+    tok_decode(small.t, bad, sizeof bad / sizeof *bad, TOK_AT_START, TOK_SPECIALS_SHOW,
+               &b);
     assert_int_equal(b.n, 0);
     buf_release(&b);
     unload();
 }
 
 /* ---- SentencePiece ---- */
-
-static void spm_tokens(struct gm_vocab *v)
-{
-    char name[8];
-
-    gm_token(v, "<unk>", UNKNOWN, 0);
-    gm_token(v, "<s>", CONTROL, 0);
-    gm_token(v, "</s>", CONTROL, 0);
-    for (int b = 0; b < 256; b++) {
-        snprintf(name, sizeof name, "<0x%02X>", b);
-        gm_token(v, name, BYTE, 0);
-    }
-    gm_token(v, SP, NORMAL, -20);
-    gm_token(v, "a", NORMAL, -21);
-    gm_token(v, "b", NORMAL, -22);
-    gm_token(v, "c", NORMAL, -23);
-    gm_token(v, "<", NORMAL, -24);
-    gm_token(v, "/", NORMAL, -25);
-    gm_token(v, "s", NORMAL, -26);
-    gm_token(v, ">", NORMAL, -27);
-    gm_token(v, "ab", NORMAL, -3);
-    gm_token(v, "bc", NORMAL, -2);
-    gm_token(v, "aa", NORMAL, -4);
-    gm_token(v, SP "a", NORMAL, -5);
-    gm_token(v, SP SP, NORMAL, -6);
-    gm_token(v, "</", NORMAL, -7);
-    gm_token(v, "</s", NORMAL, -8);
-    gm_token(v, "<tool>", USER, 0);
-    gm_token(v, "<|turn|>", USER, 0);
-    gm_token(v, "<end_of_turn>", USER, 0);
-    gm_token(v, "[EOT]", USER, 0);
-}
 
 static void spm_merges_by_score(void **state)
 {
@@ -359,53 +309,6 @@ static void runs_of_spaces_are_found_in_both_forms(void **state)
 
 /* ---- byte-level BPE ---- */
 
-/* The alphabet's character for a byte. */
-static const char *letter(int b)
-{
-    static char s[256][5];
-    int next = 0x100;
-    struct buf out = { 0 };
-
-    for (int i = 0; i <= b; i++) {
-        bool self = (i > 0x20 && i < 0x7F) || (i > 0xA0 && i != 0xAD);
-        int cp = self ? i : next++;
-        if (i == b) {
-            if (cp < 0x80)
-                buf_addc(&out, (char)cp);
-            else
-                buf_addf(&out, "%c%c", 0xC0 | cp >> 6, 0x80 | (cp & 0x3F));
-        }
-    }
-    snprintf(s[b], sizeof s[b], "%s", out.p);
-    buf_release(&out);
-    return s[b];
-}
-
-#define GS "\xC4\xA0"           /* a space in the alphabet */
-
-static void bpe_tokens(struct gm_vocab *v)
-{
-    for (int b = 0; b < 256; b++)
-        gm_token(v, letter(b), NORMAL, 0);
-    gm_token(v, "ab", NORMAL, 0);
-    gm_token(v, "bc", NORMAL, 0);
-    gm_token(v, "aa", NORMAL, 0);
-    gm_token(v, GS "a", NORMAL, 0);
-    gm_token(v, "abcc", NORMAL, 0);     /* no merges lead here */
-    gm_token(v, "<|end|>", CONTROL, 0);
-    gm_token(v, "<tool>", USER, 0);
-    gm_token(v, "<s>", NORMAL, 0);
-}
-
-static void bpe_merge_list(void)
-{
-    static const char *const merges[] = { "b c", "a b", "a a", GS " a", "z z", "abc c" };
-
-    gw_kv_array(&made, "tokenizer.ggml.merges", GGUF_STRING, 6);
-    for (int i = 0; i < 6; i++)
-        gw_str(&made.kv, merges[i], strlen(merges[i]));
-}
-
 static void bpe_load(const char *pre)
 {
     struct gm_vocab v = { .n = 0 };
@@ -415,7 +318,7 @@ static void bpe_load(const char *pre)
     gw_kv_str(&made, "tokenizer.ggml.pre", pre);
     gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
     gw_kv_u32(&made, "tokenizer.ggml.bos_token_id", 263);
-    bpe_merge_list();
+    bpe_merge_list(&made);
     load();
 }
 
@@ -450,153 +353,15 @@ static void qwen_text_is_normalised(void **state)
     (void)state;
     bpe_load("qwen2");
     text_is(TOK_AT_START, "e\xCC\x81", "\xC3\x83 \xC2\xA9");                /* é */
-    text_is(TOK_AT_START, "\xC3\xA4 e\xCC\x81x", "\xC3\x83 \xC2\xA4 " GS " \xC3\x83 \xC2\xA9 x");
+    text_is(TOK_AT_START, "\xC3\xA4 e\xCC\x81x",
+            "\xC3\x83 \xC2\xA4 " GS " \xC3\x83 \xC2\xA9 x");
     text_is(TOK_AT_START, "\xCC\x81", "\xC3\x8C \xC4\xA3");
-    text_is(TOK_AT_START, "e\xFF\xCC\x81", "e \xC3\xBF \xC3\x8C \xC4\xA3");    /* not across bad bytes */
+    text_is(TOK_AT_START, "e\xFF\xCC\x81",
+            "e \xC3\xBF \xC3\x8C \xC4\xA3"); /* not across bad bytes */
     unload();
     bpe_load("gpt-2");
     text_is(TOK_AT_START, "e\xCC\x81", "e \xC3\x8C \xC4\xA3");
     unload();
-}
-
-/* ---- files that are wrong ---- */
-
-static void start(const char *model)
-{
-    gw_kv_str(&made, "tokenizer.ggml.model", model);
-}
-
-static void wrong_files_are_refused(void **state)
-{
-    static struct gm_vocab v, b;
-    (void)state;
-
-    v.n = b.n = 0;
-    spm_tokens(&v);
-    bpe_tokens(&b);
-    gw_kv_str(&made, "general.name", "x");
-    refused("tokenizer.ggml.model");
-    start("bert");
-    refused("\"bert\"");
-    start("llama");
-    refused("tokenizer.ggml.tokens");
-    start("llama");
-    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
-    refused("tokenizer.ggml.scores");
-    start("llama");
-    gw_kv_array(&made, "tokenizer.ggml.tokens", GGUF_STRING, 0);
-    refused("0 tokens");
-    start("llama");
-    gm_vocab(&made, &v, GM_TOKENS | GM_SCORES);
-    gw_kv_array(&made, "tokenizer.ggml.token_type", GGUF_I32, 1);
-    gw_u32(&made.kv, 1);
-    refused("tokenizer.ggml.token_type");
-    v.v[5].type = 9;
-    start("llama");
-    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
-    refused("type 9");
-    v.v[5].type = NORMAL;
-    v.v[270].type = BYTE;
-    start("llama");
-    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
-    refused("token 270");
-    start("gpt2");
-    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
-    bpe_merge_list();
-    refused("tokenizer.ggml.pre is missing");
-    start("gpt2");
-    gw_kv_str(&made, "tokenizer.ggml.pre", "martian");
-    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
-    bpe_merge_list();
-    refused("\"martian\"");
-    start("gpt2");
-    gw_kv_u32(&made, "tokenizer.ggml.pre", 3);
-    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
-    refused("tokenizer.ggml.pre");
-    start("gpt2");
-    gw_kv_str(&made, "tokenizer.ggml.pre", "qwen2");
-    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
-    refused("tokenizer.ggml.merges");
-    start("gpt2");
-    gw_kv_str(&made, "tokenizer.ggml.pre", "qwen2");
-    gm_vocab(&made, &b, GM_TOKENS | GM_TYPES);
-    gw_kv_array(&made, "tokenizer.ggml.merges", GGUF_STRING, 1);
-    gw_str(&made.kv, "nospace", 7);
-    refused("nospace");
-}
-
-static void a_long_special_name_is_refused(void **state)
-{
-    static char name[2000];
-    (void)state;
-
-    memset(name, 'x', sizeof name);
-    for (int type = NORMAL; type <= USER; type++) {
-        start("llama");
-        gw_kv_array(&made, "tokenizer.ggml.tokens", GGUF_STRING, 1);
-        gw_str(&made.kv, name, sizeof name);
-        gw_kv_array(&made, "tokenizer.ggml.token_type", GGUF_I32, 1);
-        gw_u32(&made.kv, (uint32_t)type);
-        gw_kv_array(&made, "tokenizer.ggml.scores", GGUF_F32, 1);
-        gw_u32(&made.kv, 0);
-        if (type == NORMAL) {
-            load();
-            unload();
-        } else if (type != UNKNOWN) {
-            refused("2000 bytes");
-        } else {
-            unload();
-        }
-    }
-}
-
-/* What a file of ../shared/bad-files is worth as a vocabulary. */
-static void hostile_vocabularies_get_their_verdict(void **state)
-{
-    json_t *list, *entry;
-    int seen = 0;
-    size_t i;
-    (void)state;
-    UNIT_NEEDS_SHARED();
-
-    list = shared_json("bad-files/manifest.json");
-    json_array_foreach(list, i, entry) {
-        const char *file = json_string_value(json_object_get(entry, "file"));
-        const char *verdict = json_string_value(json_object_get(entry, "expect"));
-        char path[8192];
-        struct err e = { 0 };
-        if (strncmp(file, "vocab-", 6) != 0 && strncmp(file, "bpe-", 4) != 0)
-            continue;
-        seen++;
-        snprintf(path, sizeof path, "%s/bad-files/%s", unit_shared(), file);
-        struct gguf *g = gguf_open(path, &e);
-        if (!g)
-            fail_msg("%s", e.text);
-        struct tok *t = tok_from_gguf(g, &e);
-        if (t && strcmp(verdict, "reject") == 0)
-            fail_msg("%s was loaded", file);
-        if (!t && strcmp(verdict, "accept") == 0)
-            fail_msg("%s", e.text);
-        if (!t) {
-            assert_int_equal(e.kind, ERR_MODEL);
-            assert_non_null(strstr(e.text, file));
-            assert_non_null(strstr(e.text, "tokenizer.ggml."));
-        } else {
-            struct tok_ids ids = { 0 };
-            struct buf back = { 0 };
-            tok_encode_special(t, "abc \0 </s> <0x0A> tok9tok10", 27, TOK_AT_START, &ids);
-            tok_decode(t, ids.v, ids.n, TOK_AT_START, TOK_SPECIALS_SHOW, &back);
-            assert_true(ids.n > 0 && back.n > 0);
-            tok_ids_release(&ids);
-            buf_release(&back);
-        }
-        if (getenv("VERBOSE"))
-            print_message("# %s: %s\n", file, t ? "loaded" : e.text);
-        tok_free(t);
-        gguf_free(g);
-    }
-    json_decref(list);
-    assert_true(seen >= 10);
 }
 
 int main(void)
@@ -611,9 +376,6 @@ int main(void)
         cmocka_unit_test_teardown(runs_of_spaces_are_found_in_both_forms, clean),
         cmocka_unit_test_teardown(bpe_merges_by_rank, clean),
         cmocka_unit_test_teardown(qwen_text_is_normalised, clean),
-        cmocka_unit_test_teardown(wrong_files_are_refused, clean),
-        cmocka_unit_test_teardown(a_long_special_name_is_refused, clean),
-        cmocka_unit_test_teardown(hostile_vocabularies_get_their_verdict, clean),
     };
     return UNIT_RUN(tests);
 }
