@@ -221,8 +221,7 @@ static struct merge_pair bpe_find(const struct tok *t, const char *text,
 }
 
 /* One symbol for the byte. Vocabularies made from valid text only have no token for bytes
- * like FF: U+FFFD stands for them, as it does where text is read before it is tokenized.
- * */
+ * like FF: U+FFFD stands for them, as it does where text is decoded before. */
 static void bpe_byte(const struct tok *t, struct tok_work *w, unsigned char c)
 {
     static const unsigned char bad[3] = { 0xEF, 0xBF, 0xBD };

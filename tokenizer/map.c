@@ -14,8 +14,7 @@
 
 #include "base/mem.h"
 
-/* Fold the 128-bit product of two words: every bit of both reaches every bit of the hash.
- * */
+/* Fold the 128-bit product of two words: every bit of both reaches the whole hash. */
 static uint64_t map_mix(uint64_t a, uint64_t b)
 {
     __extension__ typedef unsigned __int128 wide;
