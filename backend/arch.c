@@ -1,5 +1,6 @@
 /* The table of architectures and the reading of their hyperparameters. Keys and defaults are
- * those of llama.cpp, which writes the files. */
+ * those of llama.cpp, which writes the files, and so is which architecture heeds which key:
+ * a key that is ignored there has no meaning for the weights beside it. */
 #include "config.h"
 
 #include "backend/arch.h"
@@ -16,7 +17,8 @@ static const struct be_arch be_archs[] = {
     { "llama",    BE_ROPE_PAIRS,  BE_HAS_QKV_BIAS | BE_HAS_ALL_BIAS, 0 },
     { "qwen2",    BE_ROPE_HALVES, BE_HAS_QKV_BIAS, 0 },
     { "qwen3",    BE_ROPE_HALVES, BE_HAS_QK_NORM, 0 },
-    { "mistral3", BE_ROPE_PAIRS,  BE_HAS_QKV_BIAS | BE_HAS_ALL_BIAS | BE_HAS_ATTN_TEMP, 0 },
+    { "mistral3", BE_ROPE_PAIRS,
+      BE_HAS_QKV_BIAS | BE_HAS_ALL_BIAS | BE_HAS_ATTN_TEMP | BE_HAS_YARN_KEYS, 0 },
     { "smollm3",  BE_ROPE_PAIRS,  BE_HAS_QKV_BIAS | BE_HAS_ALL_BIAS, 4 },
 };
 
@@ -187,8 +189,7 @@ static bool be_read_rope(struct be_keys *k, struct be_hparams *h)
 
     *r = (struct be_rope_params){
         .layout = k->arch->layout, .n_rot = h->key_len, .ctx_orig = h->ctx_train,
-        .base = 10000, .factor = 1, .attn_factor = 1, .yarn_attn_factor = 1, .ext_factor = -1,
-        .beta_fast = 32, .beta_slow = 1,
+        .base = 10000, .factor = 1, .attn_factor = 1, .beta_fast = 32, .beta_slow = 1,
     };
     if (!be_may(k, "rope.dimension_count", 2, h->key_len, &r->n_rot))
         return false;
@@ -197,16 +198,13 @@ static bool be_read_rope(struct be_keys *k, struct be_hparams *h)
                             k->key, r->n_rot);
     if (!be_may_f32(k, "rope.freq_base", 1.0001f, 1e30f, &r->base) || !be_read_scaling(k, r) ||
         !be_may(k, "rope.scaling.original_context_length", 1, UINT32_MAX, &r->ctx_orig) ||
-        !be_may_f32(k, "rope.scaling.attn_factor", 1e-3f, 1e3f, &r->attn_factor) ||
-        !be_may_f32(k, "rope.scaling.yarn_attn_factor", 1e-3f, 1e3f, &r->yarn_attn_factor) ||
-        !be_may_f32(k, "rope.scaling.yarn_ext_factor", -1, 1, &r->ext_factor) ||
-        !be_may_f32(k, "rope.scaling.yarn_beta_fast", 1e-3f, 1e6f, &r->beta_fast) ||
-        !be_may_f32(k, "rope.scaling.yarn_beta_slow", 1e-3f, 1e6f, &r->beta_slow) ||
-        !be_may_f32(k, "rope.scaling.yarn_log_multiplier", 0, 100, &r->log_mul))
+        !be_may_f32(k, "rope.scaling.attn_factor", 1e-3f, 1e3f, &r->attn_factor))
         return false;
-    if (r->ext_factor < 0)          /* "not set" */
-        r->ext_factor = r->scaling == BE_ROPE_YARN;
-    return true;
+    if (!(k->arch->has & BE_HAS_YARN_KEYS))
+        return true;
+    return be_may_f32(k, "rope.scaling.yarn_beta_fast", 1e-3f, 1e6f, &r->beta_fast) &&
+           be_may_f32(k, "rope.scaling.yarn_beta_slow", 1e-3f, 1e6f, &r->beta_slow) &&
+           be_may_f32(k, "rope.scaling.yarn_log_multiplier", 0, 100, &r->log_mul);
 }
 
 /* The vocabulary's size is the embedding's; the token list must agree with it. */

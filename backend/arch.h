@@ -19,6 +19,7 @@ enum be_arch_has {
     BE_HAS_ALL_BIAS = 2,        /* also of attn_output and the ffn */
     BE_HAS_QK_NORM = 4,         /* attn_q_norm and attn_k_norm must be there */
     BE_HAS_ATTN_TEMP = 8,       /* attention.temperature_scale may be there */
+    BE_HAS_YARN_KEYS = 16,      /* rope.scaling.yarn_* are heeded */
 };
 
 struct be_arch {

@@ -1,6 +1,6 @@
 /* The tiles: as many rows as make 128 KiB of floats, at most 16, are turned into floats
- * once; then 16 tokens at a time, which mostly fit the second-level cache beside them, go
- * through all those rows. One token alone takes row by row. */
+ * once; then 24 tokens at a time, which mostly fit the second-level cache beside them, go
+ * through all those rows (24 is a multiple of what the kernels take at once). One token alone takes row by row. */
 #include "config.h"
 
 #include "backend/matmul.h"
@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { TILE_ROWS = 16, TILE_TOKENS = 16, TILE_FLOATS = 32768 };
+enum { TILE_ROWS = 16, TILE_TOKENS = 24, TILE_FLOATS = 32768 };
 
 static size_t be_tile_rows(size_t cols)
 {
@@ -47,13 +47,24 @@ static inline void be_put(float *out, float v, enum be_put put)
     *out = put == BE_PUT_ADD ? *out + v : v;
 }
 
+/* One tile's sums (n, count) to where they belong: row r of the call and token t onwards. */
+static void be_put_tile(const struct be_product *p, const float *sums, size_t r, size_t n,
+                        size_t t, size_t count)
+{
+    for (size_t j = 0; j < count; j++) {
+        float *out = p->out + (t + j) * p->out_stride + r;
+        for (size_t i = 0; i < n; i++)
+            be_put(out + i, sums[i * count + j], p->put);
+    }
+}
+
 void be_multiply(const struct be_kernels *k, const struct be_product *p, float *scratch,
                  const atomic_bool *stop)
 {
     const struct be_matrix *m = p->m;
     size_t tile = p->tokens == 1 ? 1 : be_tile_rows(m->cols);
     const float *rows[TILE_ROWS];
-    float sums[TILE_TOKENS];
+    float sums[TILE_ROWS * TILE_TOKENS];
 
     for (size_t r = 0; r < p->n_rows; r += tile) {
         size_t n = p->n_rows - r < tile ? p->n_rows - r : tile;
@@ -67,11 +78,10 @@ void be_multiply(const struct be_kernels *k, const struct be_product *p, float *
         }
         for (size_t t = 0; t < p->tokens; t += TILE_TOKENS) {
             size_t count = p->tokens - t < TILE_TOKENS ? p->tokens - t : TILE_TOKENS;
-            for (size_t i = 0; i < n; i++) {
-                k->dots(rows[i], p->x + t * p->x_stride, p->x_stride, m->cols, count, sums);
-                for (size_t j = 0; j < count; j++)
-                    be_put(p->out + (t + j) * p->out_stride + r + i, sums[j], p->put);
-            }
+            k->tile(&(struct be_tile){.w = rows, .x = p->x + t * p->x_stride, .out = sums,
+                                      .rows = n, .count = count, .n = m->cols,
+                                      .stride = p->x_stride});
+            be_put_tile(p, sums, r, n, t, count);
         }
     }
 }

@@ -40,7 +40,7 @@ static double be_yarn_length(double factor, double mul)
 void be_rope_init(struct be_rope *r, const struct be_rope_params *p, const float *factors)
 {
     double factor = (double)p->factor;
-    bool ramp = p->scaling == BE_ROPE_YARN && p->ext_factor != 0;
+    bool yarn = p->scaling == BE_ROPE_YARN;
 
     r->layout = p->layout;
     r->half = p->n_rot / 2;
@@ -49,15 +49,12 @@ void be_rope_init(struct be_rope *r, const struct be_rope_params *p, const float
         double f = pow((double)p->base, -2.0 * (double)i / p->n_rot);
         if (factors)
             f /= (double)factors[i];
-        double keep = ramp ? be_yarn_keep(p, i) * (double)p->ext_factor : 0;
+        double keep = yarn ? be_yarn_keep(p, i) : 0;
         r->freq[i] = f / factor * (1 - keep) + f * keep;
     }
     r->length = (double)p->attn_factor;
-    if (ramp)
-        r->length *= be_yarn_length(factor, 1) /
-                     (p->log_mul != 0 ? be_yarn_length(factor, (double)p->log_mul) : 1);
-    else
-        r->length *= (double)p->yarn_attn_factor;
+    if (yarn)
+        r->length *= be_yarn_length(factor, 1) / be_yarn_length(factor, (double)p->log_mul);
 }
 
 void be_rope_release(struct be_rope *r)

@@ -23,9 +23,8 @@ struct be_rope_params {
     uint32_t ctx_orig;      /* positions before it was stretched */
     float base;
     float factor;           /* 1: not stretched */
-    float attn_factor, yarn_attn_factor;
-    float ext_factor;       /* yarn only: how much of the ramp is used */
-    float beta_fast, beta_slow, log_mul;
+    float attn_factor;
+    float beta_fast, beta_slow, log_mul;    /* yarn only */
 };
 
 struct be_rope {
