@@ -72,11 +72,20 @@ static void handle_signals(void (*handler)(int))
             sigaction(signals[i], &sa, NULL);
 }
 
+/* A handler, not SIG_IGN: programs that are started from here get the default back. */
+static void on_pipe(int sig)
+{
+    (void)sig;
+}
+
 void cmd_start(void)
 {
+    struct sigaction sa = { .sa_handler = on_pipe, .sa_flags = SA_RESTART };
+
     started_us = log_now_us();
     fill_descriptors();
-    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGPIPE, &sa, NULL);
     handle_signals(on_signal);
 }
 

@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/mem.h"
 #include "chat/model.h"
+#include "chat/sha256.h"
 #include "cmd.h"
 #include "cmd_gguf.h"
 #include "cmd_text.h"
@@ -20,6 +21,7 @@ struct info {
     const struct gguf *g;
     const char *template_name;  /* NULL: none fits */
     struct buf why_template;    /* or what is wrong */
+    char sha256[65];            /* "": not known */
 };
 
 static void choose_template(struct info *in)
@@ -40,6 +42,17 @@ static void choose_template(struct info *in)
         buf_reset(&in->why_template);
         buf_adds(&in->why_template, e.text);
     }
+}
+
+/* Large files are hashed only when everything was asked for. */
+static void hash(struct info *in)
+{
+    if (gguf_shards(in->g) > 1)
+        return;
+    if (in->set->verbose)
+        chat_sha256_file(gguf_path(in->g), in->sha256, NULL);
+    else
+        chat_sha256_known(gguf_path(in->g), in->sha256);
 }
 
 /* ---- JSON ---- */
@@ -108,6 +121,7 @@ static void print_json(const struct info *in, const struct err *e)
 
     cmd_json_bytes(o, "path", "path_bytes", path, strlen(path));
     json_object_set_new(o, "bytes", json_integer((json_int_t)gguf_file_bytes(in->g)));
+    json_object_set_new(o, "sha256", *in->sha256 ? json_string(in->sha256) : json_null());
     json_object_set_new(o, "files", json_integer(gguf_shards(in->g)));
     json_object_set_new(o, "gguf_version", json_integer(gguf_version(in->g)));
     json_object_set_new(o, "runs", json_boolean(in->m));
@@ -209,6 +223,10 @@ static void print_text(const struct info *in)
     cmd_add_size(&b, gguf_file_bytes(in->g));
     buf_addc(&b, ')');
     row(&c, "file", &b);
+    if (*in->sha256) {
+        buf_adds(&b, in->sha256);
+        row(&c, "sha256", &b);
+    }
     if (in->m)
         model_rows(in, &c);
     add_tensor_types(in->g, &b);
@@ -235,6 +253,8 @@ int cmd_info(struct cmd_call *c)
     in.g = in.m ? in.m->gguf : in.own;
     if (in.m)
         choose_template(&in);
+    if (in.g)
+        hash(&in);
     if (in.g && c->set.json)
         print_json(&in, &e);
     else if (in.g)

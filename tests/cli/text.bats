@@ -151,6 +151,8 @@ END
     done
     run -0 bash -c '"$0" get "tensors.*.name" < out | wc -l' "$look"
     [ "$output" -eq 48 ]
+    run -0 bash -c '"$0" get sha256 < out' "$look"
+    [ "$output" = null ] || [ "$output" = "$(sha256sum < "$model" | cut -d" " -f1)" ]
     run -0 v info -v "$model"
     [[ $output == *"general.architecture"*"llama"* && $output == *"tokenizer.ggml.tokens"*"string[512]"* ]]
 }
