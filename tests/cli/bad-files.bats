@@ -1,18 +1,14 @@
 # Every hostile or odd model file of ../shared/bad-files gets the verdict of its manifest:
 # reject is status 3 and one sentence, accept is 0, either is one of both; each within two
-# seconds and 200 MiB (sanitizers get more of both: their own memory and slowness count).
+# seconds and 200 MiB, also under sanitizers.
 
 load cli
 
 # 0: the verdict is kept. Says what is wrong otherwise.
 judge()
 {
-    local file=$1 expect=$2 seconds=2 mib=200 status=0
-    if is_sanitized; then
-        seconds=20
-        mib=800
-    fi
-    "$look" limits $seconds $mib "$VITRINE" ask --no-chat -n 2 -m "$shared/bad-files/$file" hi \
+    local file=$1 expect=$2 status=0
+    "$look" limits 2 200 "$VITRINE" ask --no-chat -n 2 -m "$shared/bad-files/$file" hi \
         > out 2> err || status=$?
     case $expect:$status in
     accept:0 | either:0 | reject:3 | either:3) ;;
