@@ -19,7 +19,7 @@ struct cmd {
     const char *name;
     const char *args;           /* operands as help shows them: "[PROMPT|-]" */
     const char *help;           /* one line */
-    const char *more;           /* further lines for `vitrine NAME --help`, or NULL */
+    const char *more;           /* a paragraph for `vitrine NAME --help`, or NULL */
     unsigned bit;               /* enum chat_command_bit */
     int (*run)(struct cmd_call *c);
 };

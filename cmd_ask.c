@@ -2,8 +2,8 @@
  * events, the same session file. With --no-chat the prompt is raw text that the model
  * continues; no template, no worker, no session, but the same events again.
  *
- * stdin is read only when no prompt was given and it is no terminal, or for "-": a script's
- * inherited stdin, which may never end, is left alone. */
+ * stdin is read only when no prompt was given and it is no terminal, or for "-": a
+ * script's inherited stdin, which may never end, is left alone. */
 #include "config.h"
 
 #include <errno.h>
@@ -291,8 +291,9 @@ int cmd_ask(struct cmd_call *c)
         return cmd_usage(c, "--special needs --no-chat: in a chat, text never becomes a "
                             "special token");
     if (c->set.no_chat && (c->set.system || c->set.resume || c->set.template_name))
-        return cmd_usage(c, "--no-chat has no messages: --system, --resume and --template mean "
-                            "nothing with it");
+        return cmd_usage(
+            c, "--no-chat has no messages: --system, --resume and --template mean "
+               "nothing with it");
     a.status = read_prompt(c, &a.prompt);
     if (!a.status) {
         if (c->set.no_chat)

@@ -1,6 +1,6 @@
 /* `vitrine bench`: how fast this machine runs a model. What is timed is what a chat does:
- * be_sync() over the prompt, then be_sample() and be_eval() for each token. Prompts are ids
- * spread over the vocabulary, which costs the same as text. */
+ * be_sync() over the prompt, then be_sample() and be_eval() for each token. Prompts are
+ * ids spread over the vocabulary, which costs the same as text. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -67,7 +67,7 @@ static bool measure_start(struct bench *b, struct err *e)
     chat_settings_copy(&s, b->set);
     s.private_session = true;
     if (!s.template_name)
-        s.template_name = xstrdup("plain");     /* a model without one can be measured too */
+        s.template_name = xstrdup("plain"); /* a model without one can be measured too */
     struct chat *c = chat_new(&s, e);
     bool ok = c && chat_wait(c, e);
     b->start_ms = ms_since(cmd_started_us());
@@ -102,8 +102,9 @@ static bool measure_once(struct bench *b, size_t n, double *first, double *prefi
     *prefill = ms_since(t0);
     for (size_t i = 0; i < tokens; i++) {
         long long t = log_now_us();
-        if (i && !check(be_eval(b->m->be, &b->ids.v[b->ids.n - 1], 1, (uint32_t)b->ids.n - 1,
-                                BE_LOGITS_LAST, e), e))
+        if (i && !check(be_eval(b->m->be, &b->ids.v[b->ids.n - 1], 1,
+                                (uint32_t)b->ids.n - 1, BE_LOGITS_LAST, e),
+                        e))
             return false;
         be_sample(b->sampler, &how, be_logits(b->m->be, 0), b->ids.v, b->ids.n,
                   (uint32_t)b->ids.n, 0, 5, &choice);
@@ -119,7 +120,8 @@ static bool measure_once(struct bench *b, size_t n, double *first, double *prefi
 static bool measure(struct bench *b, struct result *r, struct err *e)
 {
     size_t runs = (size_t)b->set->repeat, after = (size_t)b->set->decode_tokens - 1;
-    double *first = xcalloc(runs, sizeof *first), *prefill = xcalloc(runs, sizeof *prefill);
+    double *first = xcalloc(runs, sizeof *first),
+           *prefill = xcalloc(runs, sizeof *prefill);
     double *each = xcalloc(runs * after + 1, sizeof *each), sum = 0;
     bool ok = true;
 
@@ -159,13 +161,15 @@ static void print_json(const struct bench *b, const struct result *v, size_t n)
     json_object_set_new(o, "start_ms", cmd_json_real(b->start_ms));
     json_object_set_new(o, "repeat", json_integer(b->set->repeat));
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, json_pack(
-            "{s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "prompt_tokens", (json_int_t)v[i].prompt,
-            "decode_tokens", (json_int_t)b->set->decode_tokens,
-            "first_token_ms", cmd_json_real(v[i].first_ms),
-            "prefill_tps", cmd_json_real(v[i].prefill_tps),
-            "decode_tps", cmd_json_real(v[i].decode_tps),
-            "p50_ms", cmd_json_real(v[i].p50_ms), "p95_ms", cmd_json_real(v[i].p95_ms)));
+        json_array_append_new(
+            list,
+            json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "prompt_tokens",
+                      (json_int_t)v[i].prompt, "decode_tokens",
+                      (json_int_t)b->set->decode_tokens, "first_token_ms",
+                      cmd_json_real(v[i].first_ms), "prefill_tps",
+                      cmd_json_real(v[i].prefill_tps), "decode_tps",
+                      cmd_json_real(v[i].decode_tps), "p50_ms",
+                      cmd_json_real(v[i].p50_ms), "p95_ms", cmd_json_real(v[i].p95_ms)));
     json_object_set_new(o, "results", list);
     cmd_json_print(o);
 }
@@ -216,8 +220,10 @@ static bool parse_lengths(const char *text, struct result **v, size_t *n, struct
         size_t len = strspn(p, "0123456789");
         long length = len && len < 8 ? strtol(p, NULL, 10) : 0;
         if (length < 1 || (p[len] && p[len] != ','))
-            return err_set_kind(e, ERR_USAGE, "--prompt-tokens needs numbers from 1 to 9999999 "
-                                              "between commas, not '%s'", text);
+            return err_set_kind(e, ERR_USAGE,
+                                "--prompt-tokens needs numbers from 1 to 9999999 "
+                                "between commas, not '%s'",
+                                text);
         MEM_GROW(*v, cap, *n + 1);
         (*v)[(*n)++] = (struct result){ .prompt = (size_t)length };
         p += len;
@@ -226,17 +232,20 @@ static bool parse_lengths(const char *text, struct result **v, size_t *n, struct
     }
 }
 
-static bool check_fits(const struct bench *b, const struct result *v, size_t n, struct err *e)
+static bool check_fits(const struct bench *b, const struct result *v, size_t n,
+                       struct err *e)
 {
     uint32_t ctx = be_info(b->m->be)->ctx;
 
     for (size_t i = 0; i < n; i++) {
         size_t need = v[i].prompt + (size_t)b->set->decode_tokens;
         if (need > ctx)
-            return err_set_kind(e, ERR_CONTEXT, "%zu prompt and %" PRId64 " decoded tokens need "
-                                "%zu positions but the context holds %" PRIu32 "; choose a "
-                                "larger --ctx or fewer tokens", v[i].prompt,
-                                b->set->decode_tokens, need, ctx);
+            return err_set_kind(e, ERR_CONTEXT,
+                                "%zu prompt and %" PRId64 " decoded tokens need "
+                                "%zu positions but the context holds %" PRIu32
+                                "; choose a "
+                                "larger --ctx or fewer tokens",
+                                v[i].prompt, b->set->decode_tokens, need, ctx);
     }
     return true;
 }

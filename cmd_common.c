@@ -243,7 +243,8 @@ int cmd_finish(int status)
         return status;
     if (out_errno == EPIPE)
         return CMD_PIPE;
-    cmd_note("cannot write to standard output: %s", strerror(out_errno ? out_errno : EIO));
+    cmd_note("cannot write to standard output: %s",
+             strerror(out_errno ? out_errno : EIO));
     return status ? status : ERR_FAILED;
 }
 
@@ -263,7 +264,8 @@ bool cmd_read(const char *path, struct buf *out, struct err *e)
     } while (n > 0 || (n < 0 && errno == EINTR && !caught));
     out->p[out->n] = '\0';
     if (n < 0)
-        err_set(e, "cannot read %s: %s", is_stdin ? "standard input" : path, strerror(errno));
+        err_set(e, "cannot read %s: %s", is_stdin ? "standard input" : path,
+                strerror(errno));
     if (!is_stdin)
         close(fd);
     return n == 0;

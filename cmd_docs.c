@@ -27,7 +27,7 @@ static void put_text(const char *s)
     }
 }
 
-/* Words behind a macro, where punctuation and macro names would be taken for their own. */
+/* Words behind a macro, where punctuation and names of macros have a meaning. */
 static void put_argument(const char *s)
 {
     putchar('"');
@@ -197,7 +197,8 @@ static void put_exit_status(void)
         { ERR_FAILED, "failed while running" },
         { ERR_USAGE, "the command line is wrong" },
         { ERR_MODEL, "the model cannot be loaded" },
-        { ERR_CONTEXT, "the prompt does not fit the context, or the context became full" },
+        { ERR_CONTEXT,
+          "the prompt does not fit the context, or the context became full" },
         { ERR_TOOL, "a tool was refused or failed" },
         { ERR_REPLAY, "a replay differs" },
         { CMD_SIGNAL + SIGINT, "ended by SIGINT" },
@@ -294,42 +295,50 @@ static void put_bash_options(unsigned bits)
             printf(" --%s", chat_options[i].name);
 }
 
+static void put_command_names(const char *between)
+{
+    for (size_t i = 0; i < cmd_count(); i++)
+        printf("%s%s", i ? between : "", cmd_table[i].name);
+}
+
+/* The command is the first word that names one; options may stand before it. */
 int cmd_docs_bash(void)
 {
-    fputs("# bash completion for vitrine, made by `make docs` from the program's tables\n"
-          "_vitrine()\n{\n"
-          "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} word command=\n"
-          "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-          "        case $word in\n        ", stdout);
-    for (size_t i = 0; i < cmd_count(); i++)
-        printf("%s%s", i ? "|" : "", cmd_table[i].name);
-    fputs(")\n            command=$word\n            break\n            ;;\n        esac\n    done\n"
-          "    case $prev in\n", stdout);
+    puts("# bash completion for vitrine, made by `make docs` from the program's tables\n"
+         "_vitrine()\n{\n"
+         "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+         "    local word command= options=\n"
+         "    for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
+         "        case $word in");
+    fputs("        ", stdout);
+    put_command_names("|");
+    puts(")\n            command=$word\n            break\n            ;;\n"
+         "        esac\n    done\n    case $prev in");
     put_bash_values();
-    fputs("    esac\n    local options\n    case $command in\n", stdout);
+    puts("    esac\n    case $command in");
     for (size_t i = 0; i < cmd_count(); i++) {
         printf("    %s%s)\n        options='", i ? "" : "''|", cmd_table[i].name);
         put_bash_options(cmd_table[i].bit);
-        fputs("'\n        ;;\n", stdout);
+        puts("'\n        ;;");
     }
-    fputs("    esac\n"
-          "    if [[ $cur == -* ]]; then\n"
-          "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
-          "    elif [[ -z $command ]]; then\n"
-          "        COMPREPLY=($(compgen -W '", stdout);
-    for (size_t i = 0; i < cmd_count(); i++)
-        printf("%s%s", i ? " " : "", cmd_table[i].name);
-    fputs("' -- \"$cur\"))\n"
-          "    elif [[ $command == sessions && $prev == sessions ]]; then\n"
-          "        COMPREPLY=($(compgen -W 'list show' -- \"$cur\"))\n"
-          "    elif [[ $command == sessions ]]; then\n"
-          "        COMPREPLY=($(compgen -W \"last $(\"${COMP_WORDS[0]}\" sessions list 2>/dev/null |\n"
-          "            sed -n '2,$s/ .*//p')\" -- \"$cur\"))\n"
-          "    else\n"
-          "        compopt -o filenames\n"
-          "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-          "    fi\n"
-          "}\n"
-          "complete -F _vitrine vitrine\n", stdout);
+    puts("    esac\n"
+         "    if [[ $cur == -* ]]; then\n"
+         "        COMPREPLY=($(compgen -W \"$options\" -- \"$cur\"))\n"
+         "    elif [[ -z $command ]]; then");
+    fputs("        COMPREPLY=($(compgen -W '", stdout);
+    put_command_names(" ");
+    puts("' -- \"$cur\"))\n"
+         "    elif [[ $command == sessions && $prev == sessions ]]; then\n"
+         "        COMPREPLY=($(compgen -W 'list show' -- \"$cur\"))\n"
+         "    elif [[ $command == sessions ]]; then\n"
+         "        options=$(\"${COMP_WORDS[0]}\" sessions list 2>/dev/null |\n"
+         "            sed -n '2,$s/ .*//p')\n"
+         "        COMPREPLY=($(compgen -W \"last $options\" -- \"$cur\"))\n"
+         "    else\n"
+         "        compopt -o filenames\n"
+         "        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
+         "    fi\n"
+         "}\n"
+         "complete -F _vitrine vitrine");
     return CMD_OK;
 }

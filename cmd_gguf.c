@@ -14,9 +14,10 @@
 enum { ARRAY_SHOWN = 8, TEXT_SHOWN = 60 };
 
 static const char *const type_names[GGUF_TYPES] = {
-    [GGUF_U8] = "u8", [GGUF_I8] = "i8", [GGUF_U16] = "u16", [GGUF_I16] = "i16",
-    [GGUF_U32] = "u32", [GGUF_I32] = "i32", [GGUF_F32] = "f32", [GGUF_BOOL] = "bool",
-    [GGUF_STRING] = "string", [GGUF_ARRAY] = "array", [GGUF_U64] = "u64", [GGUF_I64] = "i64",
+    [GGUF_U8] = "u8",       [GGUF_I8] = "i8",     [GGUF_U16] = "u16",
+    [GGUF_I16] = "i16",     [GGUF_U32] = "u32",   [GGUF_I32] = "i32",
+    [GGUF_F32] = "f32",     [GGUF_BOOL] = "bool", [GGUF_STRING] = "string",
+    [GGUF_ARRAY] = "array", [GGUF_U64] = "u64",   [GGUF_I64] = "i64",
     [GGUF_F64] = "f64",
 };
 

@@ -231,7 +231,8 @@ static void print_text(const struct info *in)
         model_rows(in, &c);
     add_tensor_types(in->g, &b);
     row(&c, "tensors", &b);
-    buf_addf(&b, "%zu keys%s", gguf_n_kv(in->g), in->set->verbose ? "" : " (-v lists them)");
+    buf_addf(&b, "%zu keys%s", gguf_n_kv(in->g),
+             in->set->verbose ? "" : " (-v lists them)");
     row(&c, "metadata", &b);
     cmd_columns_print(&c);
     if (in->set->verbose)

@@ -1,5 +1,5 @@
-/* `vitrine plan`: what a model needs in memory, before anything is loaded. The numbers are
- * those that the allocator uses (backend/backend.h). */
+/* `vitrine plan`: what a model needs in memory, before anything is loaded. The numbers
+ * are those that the allocator uses (backend/backend.h). */
 #include "config.h"
 
 #include <inttypes.h>
@@ -11,7 +11,8 @@
 #include "cmd.h"
 #include "cmd_text.h"
 
-static void print_json(const struct chat_model *m, const struct be_plan *p, uint64_t total)
+static void print_json(const struct chat_model *m, const struct be_plan *p,
+                       uint64_t total)
 {
     const struct be_info *info = be_info(m->be);
     const char *name = chat_model_name(m);
@@ -24,7 +25,8 @@ static void print_json(const struct chat_model *m, const struct be_plan *p, uint
     json_object_set_new(o, "why_device", json_string(info->why_device));
     json_object_set_new(o, "weights", json_integer((json_int_t)p->weights));
     json_object_set_new(o, "kv", json_integer((json_int_t)p->kv));
-    json_object_set_new(o, "kv_per_position", json_integer((json_int_t)p->kv_per_position));
+    json_object_set_new(o, "kv_per_position",
+                        json_integer((json_int_t)p->kv_per_position));
     json_object_set_new(o, "kv_type", json_string(p->kv_type));
     json_object_set_new(o, "scratch", json_integer((json_int_t)p->scratch));
     json_object_set_new(o, "total", json_integer((json_int_t)total));
@@ -37,7 +39,8 @@ static void print_json(const struct chat_model *m, const struct be_plan *p, uint
     cmd_json_print(o);
 }
 
-static void add_row(struct cmd_columns *c, const char *what, uint64_t bytes, const char *note)
+static void add_row(struct cmd_columns *c, const char *what, uint64_t bytes,
+                    const char *note)
 {
     struct buf size = {0};
 
@@ -48,7 +51,8 @@ static void add_row(struct cmd_columns *c, const char *what, uint64_t bytes, con
     buf_release(&size);
 }
 
-static void print_text(const struct chat_model *m, const struct be_plan *p, uint64_t total)
+static void print_text(const struct chat_model *m, const struct be_plan *p,
+                       uint64_t total)
 {
     const struct be_info *info = be_info(m->be);
     struct cmd_columns head = { .width = 2, .align = "ll" };

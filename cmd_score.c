@@ -1,7 +1,7 @@
-/* `vitrine score`: what the model thinks of a text, a saved conversation or a list of ids,
- * token by token. The ids are given to it one after another (teacher forcing); nothing is
- * sampled. They are evaluated in pieces and printed as they come, so that the logits of all
- * positions never have to be in memory at once. */
+/* `vitrine score`: what the model thinks of a text, a saved conversation or a list of
+ * ids, token by token. The ids are given to it one after another (teacher forcing);
+ * nothing is sampled. They are evaluated in pieces and printed as they come, so that the
+ * logits of all positions never have to be in memory at once. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -163,7 +163,8 @@ static bool fits(const struct score *s, const struct tok_ids *ids, struct err *e
     if (!ids->n)
         return err_set(e, "there is nothing to score: the text gives no token");
     if (ids->n > ctx)
-        return err_set_kind(e, ERR_CONTEXT, "the text needs %zu positions but the context "
+        return err_set_kind(e, ERR_CONTEXT,
+                            "the text needs %zu positions but the context "
                             "holds %" PRIu32 "; choose a larger --ctx or a shorter text",
                             ids->n, ctx);
     return true;
@@ -212,7 +213,9 @@ static bool score_ids(struct score *s, const struct tok_ids *ids, struct err *e)
     if (is_json(s)) {
         fputs("{\"tokens\":[", stdout);
     } else {
-        static const char *const heads[] = { "i", "id", "text", "lp", "rank", "ent", "top" };
+        static const char *const heads[] = {
+            "i", "id", "text", "lp", "rank", "ent", "top"
+        };
         for (size_t k = 0; k < 7; k++)
             cmd_cellf(&s->columns, "%s", heads[k]);
     }
@@ -262,7 +265,8 @@ static bool read_input(const char *name, struct buf *text, struct chat_events *e
     struct buf found = {0}, notes = {0};
     bool ok;
 
-    if (name && strcmp(name, "-") && access(name, F_OK) && chat_session_find(name, &found, NULL))
+    if (name && strcmp(name, "-") && access(name, F_OK) &&
+        chat_session_find(name, &found, NULL))
         name = found.p;
     ok = cmd_read(name, text, e);
     if (ok && name && text->n > sizeof mark && !memcmp(text->p, mark, sizeof mark - 1)) {
@@ -319,8 +323,8 @@ int cmd_score(struct cmd_call *c)
         status = cmd_fail(c, &e);
         goto out;
     }
-    s.m = chat_model_open(&c->set, events.n ? CHAT_MODEL_CHAT : CHAT_MODEL_RUN, cmd_cancel(),
-                          &e);
+    s.m = chat_model_open(&c->set, events.n ? CHAT_MODEL_CHAT : CHAT_MODEL_RUN,
+                          cmd_cancel(), &e);
     if (!s.m) {
         status = cmd_fail(c, &e);
         goto out;

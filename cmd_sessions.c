@@ -38,7 +38,8 @@ static void list_json(const struct chat_session_list *l)
 static void list_text(const struct chat_session_list *l)
 {
     struct cmd_columns c = { .width = 5, .align = "lrrll" };
-    static const char *const heads[] = { "session", "messages", "size", "model", "begins with" };
+    static const char *const heads[] = { "session", "messages", "size", "model",
+                                         "begins with" };
 
     if (!l->n)
         return;
@@ -99,10 +100,12 @@ static void show_text(const struct buf *text, const char *before)
 
 static bool ended_by_itself(enum chat_stop why)
 {
-    return why == CHAT_STOP_EOS || why == CHAT_STOP_END_OF_TURN || why == CHAT_STOP_STRING;
+    return why == CHAT_STOP_EOS || why == CHAT_STOP_END_OF_TURN ||
+           why == CHAT_STOP_STRING;
 }
 
-static void show_message(const struct show *s, const struct chat_conv_message *m, bool first)
+static void show_message(const struct show *s, const struct chat_conv_message *m,
+                         bool first)
 {
     const char *name = chat_role_name(m->role);
 
@@ -132,7 +135,8 @@ static void show_as_text(const struct show *s, const struct chat_events *events)
     for (size_t i = 0; i < n; i++)
         show_message(s, chat_conv_find(&conv, path[i]), i == 0);
     if (n < conv.n)
-        printf("\n[%zu messages on other branches are not shown; --json has them]\n", conv.n - n);
+        printf("\n[%zu messages on other branches are not shown; --json has them]\n",
+               conv.n - n);
     free(path);
     chat_conv_release(&conv);
 }
@@ -159,7 +163,8 @@ static int show(struct cmd_call *c)
     int status = CMD_OK;
 
     if (c->n_args < 2)
-        return cmd_usage(c, "show which session? ('vitrine sessions list'; last is the newest)");
+        return cmd_usage(
+            c, "show which session? ('vitrine sessions list'; last is the newest)");
     if (!cmd_at_most(c, 2))
         return ERR_USAGE;
     if (!chat_session_find(c->args[1], &path, &e) ||

@@ -43,7 +43,7 @@ bool cmd_add_cut(struct buf *out, const char *p, size_t n, int columns)
 
     while (at < n) {
         size_t step = utf8_next(p + at, n - at, &cell);
-        if (!step)              /* half a character at the end: shown as one bad byte each */
+        if (!step) /* half a character at the end: shown as one bad byte each */
             step = 1;
         used += cell.control && cell.width < 2 ? 2 : cell.width;
         if (used > columns)
@@ -147,7 +147,8 @@ void cmd_columns_print(struct cmd_columns *c)
 
 /* ---- JSON ---- */
 
-void cmd_json_bytes(json_t *o, const char *key, const char *raw_key, const char *p, size_t n)
+void cmd_json_bytes(json_t *o, const char *key, const char *raw_key, const char *p,
+                    size_t n)
 {
     if (utf8_valid(p, n)) {
         json_object_set_new(o, key, json_stringn(p, n));
@@ -184,11 +185,12 @@ void cmd_json_line(json_t *j)
 
 /* ---- JSON lines in ---- */
 
-static bool one_line(const char *line, size_t n, cmd_jsonl_fn *f, void *arg, struct err *e)
+static bool one_line(const char *line, size_t n, cmd_jsonl_fn *f, void *arg,
+                     struct err *e)
 {
     json_error_t at;
-    json_t *in = json_loadb(line, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES,
-                            &at);
+    json_t *in = json_loadb(
+        line, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &at);
     bool ok = in ? f(arg, in, e) : err_set(e, "not JSON: %s", at.text);
 
     json_decref(in);
@@ -210,7 +212,8 @@ int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
     }
     while ((n = getline(&line, &cap, in)) >= 0) {
         struct err bad = {0};
-        if (line[strspn(line, " \t\r\n")] == '\0' && memchr(line, '\0', (size_t)n) == NULL)
+        if (line[strspn(line, " \t\r\n")] == '\0' &&
+            memchr(line, '\0', (size_t)n) == NULL)
             continue;
         if (!one_line(line, (size_t)n, f, arg, &bad))
             cmd_json_line(json_pack("{s:s}", "error", bad.text));
@@ -220,7 +223,8 @@ int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
             break;
     }
     if (ferror(in)) {
-        err_set(e, "cannot read %s: %s", is_stdin ? "standard input" : path, strerror(errno));
+        err_set(e, "cannot read %s: %s", is_stdin ? "standard input" : path,
+                strerror(errno));
         status = ERR_FAILED;
     }
     free(line);

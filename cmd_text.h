@@ -1,7 +1,7 @@
 #ifndef CMD_TEXT_H
 #define CMD_TEXT_H
 
-/* How the subcommands read and print: foreign bytes, aligned columns, JSON, JSON lines. */
+/* How the subcommands read and print: foreign bytes, columns, JSON, JSON lines. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -42,7 +42,8 @@ void cmd_columns_print(struct cmd_columns *c);
 /* ---- JSON ---- */
 
 /* o[key] = the text, or o[raw_key] = its base64 when it is not UTF-8. */
-void cmd_json_bytes(json_t *o, const char *key, const char *raw_key, const char *p, size_t n);
+void cmd_json_bytes(json_t *o, const char *key, const char *raw_key, const char *p,
+                    size_t n);
 /* A number, or null when JSON cannot hold it. */
 json_t *cmd_json_real(double v);
 /* Print on stdout, with a newline, and release: indented, or in one line and flushed. */
@@ -51,10 +52,10 @@ void cmd_json_line(json_t *j);
 
 /* ---- JSON lines in ---- */
 
-/* Call f for each line of the file (NULL or "-": stdin) with its value. f prints one line;
- * when it returns false it has printed nothing and {"error": text} is printed instead. e is
- * filled in either case when something went wrong. The returned status is that of the first
- * error, or 0. Empty lines are skipped. */
+/* Call f for each line of the file (NULL or "-": stdin) with its value. f prints one
+ * line; when it returns false it has printed nothing and {"error": text} is printed
+ * instead. e is filled in either case when something went wrong. The returned status is
+ * that of the first error, or 0. Empty lines are skipped. */
 typedef bool cmd_jsonl_fn(void *arg, const json_t *in, struct err *e);
 int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e);
 

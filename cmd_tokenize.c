@@ -1,5 +1,5 @@
-/* `vitrine tokenize`: text to ids and back. Everything is exact bytes; a newline at the end
- * of the text is part of it. */
+/* `vitrine tokenize`: text to ids and back. Everything is exact bytes; a newline at the
+ * end of the text is part of it. */
 #include "config.h"
 
 #include <ctype.h>

@@ -1,14 +1,15 @@
-/* What the command-line tests need and a small machine may not have: a look into JSON, and
- * a program run within limits.
+/* What the command-line tests need and a small machine may not have: a look into JSON,
+ * and a program run within limits.
  *
  *     look valid            stdin is one JSON value
  *     look lines            every line of stdin is one
  *     look get PATH         print what PATH says of the value on stdin; a text as it is,
  *                           a list one element a line. PATH is "runs.0.greedy.*.id"
  *     look get-lines PATH   the same for each line; lines without it are left out
- *     look near TOL A B     files of numbers, line for line nowhere further apart than TOL
- *     look limits S MIB CMD...   run CMD; 124 after S seconds, 125 when it used more memory
- *                                than that many MiB; else its own status */
+ *     look near TOL A B     files of numbers, nowhere further apart than TOL
+ *     look limits S MIB CMD...
+ *                           run CMD: 124 after S seconds, 125 when it used more than MIB
+ *                           megabytes, else its own status */
 #include "config.h"
 
 #include <jansson.h>
@@ -31,8 +32,8 @@ static int complain(const char *what, const char *more)
 static json_t *parse(const char *text, size_t n)
 {
     json_error_t at;
-    json_t *j = json_loadb(text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES,
-                           &at);
+    json_t *j = json_loadb(
+        text, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &at);
     if (!j)
         complain(at.text, text);
     return j;
@@ -43,7 +44,8 @@ static void print(const json_t *v)
     if (json_is_string(v)) {
         fwrite(json_string_value(v), 1, json_string_length(v), stdout);
     } else {
-        char *text = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+        char *text =
+            json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
         fputs(text ? text : "?", stdout);
         free(text);
     }
@@ -79,7 +81,8 @@ static size_t walk(const json_t *v, const char *path)
 static int get(const char *path)
 {
     json_error_t at;
-    json_t *j = json_loadf(stdin, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &at);
+    json_t *j =
+        json_loadf(stdin, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &at);
 
     if (!j)
         return complain("not one JSON value", at.text);

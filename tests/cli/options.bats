@@ -29,7 +29,7 @@ load cli
         # shellcheck disable=SC2086
         run -0 v $command --help
         for line in "${lines[@]}"; do
-            [ "${#line}" -le 86 ] || { echo "$line"; false; }
+            [ "${#line}" -le 80 ] || { echo "$line"; false; }
         done
     done
 }
