@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/log.h"
 #include "base/utf8.h"
 
 /* ---- start ---- */
@@ -31,16 +32,24 @@ static void fill_descriptors(void)
 }
 
 static volatile sig_atomic_t caught;        /* signal number */
+static volatile long long caught_us;        /* when; written before caught is */
 static volatile sig_atomic_t catching;      /* the command ends in order */
 static atomic_bool cancel;
 static int wake[2] = { -1, -1 };
+
+/* A second signal right behind the first is the same one: timeout(1) sends it to the
+ * program and then to its group. */
+enum { SAME_SIGNAL_US = 300000 };
 
 static void on_signal(int sig)
 {
     int saved = errno;
 
-    if (!catching || caught)
+    if (!catching || (caught && log_now_us() - caught_us > SAME_SIGNAL_US))
         _exit(CMD_SIGNAL + sig);
+    if (caught)
+        return;
+    caught_us = log_now_us();
     caught = sig;
     atomic_store(&cancel, true);
     if (write(wake[1], "", 1) < 0) {
@@ -49,17 +58,45 @@ static void on_signal(int sig)
     errno = saved;
 }
 
-void cmd_start(void)
+static long long started_us;
+
+/* Signals that were ignored when the program began stay ignored (nohup, "&" in sh). */
+static void handle_signals(void (*handler)(int))
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-    struct sigaction sa = { .sa_handler = on_signal }, was;
+    struct sigaction sa = { .sa_handler = handler }, was;
 
-    fill_descriptors();
-    signal(SIGPIPE, SIG_IGN);
     sigemptyset(&sa.sa_mask);
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
         if (!sigaction(signals[i], NULL, &was) && was.sa_handler != SIG_IGN)
             sigaction(signals[i], &sa, NULL);
+}
+
+/* A handler, not SIG_IGN: programs that are started from here get the default back. */
+static void on_pipe(int sig)
+{
+    (void)sig;
+}
+
+void cmd_start(void)
+{
+    struct sigaction sa = { .sa_handler = on_pipe, .sa_flags = SA_RESTART };
+
+    started_us = log_now_us();
+    fill_descriptors();
+    sigemptyset(&sa.sa_mask);
+    sigaction(SIGPIPE, &sa, NULL);
+    handle_signals(on_signal);
+}
+
+long long cmd_started_us(void)
+{
+    return started_us;
+}
+
+void cmd_release_signals(void)
+{
+    handle_signals(SIG_DFL);
 }
 
 int cmd_catch_signals(void)
@@ -106,6 +143,15 @@ void cmd_note(const char *fmt, ...)
     buf_release(&text);
 }
 
+void cmd_notes(const struct buf *notes)
+{
+    for (const char *p = buf_str(notes); *p;) {
+        size_t n = strcspn(p, "\n");
+        cmd_note("%.*s", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+}
+
 static void say_try(const struct cmd_call *c)
 {
     fprintf(stderr, "Try 'vitrine %s%s--help' for more information.\n",
@@ -144,7 +190,42 @@ bool cmd_at_most(const struct cmd_call *c, size_t n)
     return false;
 }
 
+bool cmd_model_operand(struct cmd_call *c)
+{
+    struct err e = {0};
+
+    if (!c->n_args)
+        return true;
+    if (c->set.model) {
+        cmd_usage(c, "the model is named twice, by --model and by '%s'", c->args[0]);
+        return false;
+    }
+    return chat_option_set(&c->set, chat_option_find("model", 5), c->args[0], &e);
+}
+
 /* ---- stdin and stdout ---- */
+
+static bool is_set(const char *name)
+{
+    const char *v = getenv(name);
+    return v && *v;
+}
+
+bool cmd_terminal_is_dumb(void)
+{
+    return !is_set("TERM") || !strcmp(getenv("TERM"), "dumb");
+}
+
+bool cmd_color(const struct chat_settings *set)
+{
+    if (strcmp(set->color, "auto"))
+        return !strcmp(set->color, "always");
+    if (is_set("NO_COLOR"))
+        return false;
+    if (is_set("CLICOLOR_FORCE") && strcmp(getenv("CLICOLOR_FORCE"), "0"))
+        return true;
+    return isatty(STDOUT_FILENO) && !cmd_terminal_is_dumb();
+}
 
 static int out_errno;       /* of the first write that failed */
 
@@ -162,7 +243,8 @@ int cmd_finish(int status)
         return status;
     if (out_errno == EPIPE)
         return CMD_PIPE;
-    cmd_note("cannot write to standard output: %s", strerror(out_errno ? out_errno : EIO));
+    cmd_note("cannot write to standard output: %s",
+             strerror(out_errno ? out_errno : EIO));
     return status ? status : ERR_FAILED;
 }
 
@@ -182,7 +264,8 @@ bool cmd_read(const char *path, struct buf *out, struct err *e)
     } while (n > 0 || (n < 0 && errno == EINTR && !caught));
     out->p[out->n] = '\0';
     if (n < 0)
-        err_set(e, "cannot read %s: %s", is_stdin ? "standard input" : path, strerror(errno));
+        err_set(e, "cannot read %s: %s", is_stdin ? "standard input" : path,
+                strerror(errno));
     if (!is_stdin)
         close(fd);
     return n == 0;

@@ -1,5 +1,6 @@
-/* Help, from the tables: the general page, the page of one command, and (for the build, not
- * shown) the same tables as mdoc for the manual and as words for the shell's completion. */
+/* Help, from the tables: the general page, the page of one command, and (for the build,
+ * not shown) the same tables as mdoc for the manual and as words for the shell's
+ * completion. */
 #include "config.h"
 
 #include "cmd.h"
@@ -12,7 +13,26 @@
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 79 };
 
-/* Print left, then right in its own column, broken at spaces. */
+/* Print text from column indent on, broken at spaces. */
+static void print_wrapped(const char *text, int indent)
+{
+    for (int column = indent; *text;) {
+        size_t n = strcspn(text, " ");
+        if (column > indent && column + 1 + (int)n > HELP_WIDTH) {
+            printf("\n%*s", indent, "");
+            column = indent;
+        } else if (column > indent) {
+            putchar(' ');
+            column++;
+        }
+        column += printf("%.*s", (int)n, text);
+        text += n;
+        text += strspn(text, " ");
+    }
+    putchar('\n');
+}
+
+/* Print left, then right in its own column. */
 static void print_columns(const char *left, const char *right)
 {
     int column = printf("  %s", left);
@@ -22,20 +42,7 @@ static void print_columns(const char *left, const char *right)
         column = 0;
     }
     printf("%*s", HELP_COLUMN - column, "");
-    for (column = HELP_COLUMN; *right;) {
-        size_t n = strcspn(right, " ");
-        if (column > HELP_COLUMN && column + 1 + (int)n > HELP_WIDTH) {
-            printf("\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        } else if (column > HELP_COLUMN) {
-            putchar(' ');
-            column++;
-        }
-        column += printf("%.*s", (int)n, right);
-        right += n;
-        right += strspn(right, " ");
-    }
-    putchar('\n');
+    print_wrapped(right, HELP_COLUMN);
 }
 
 /* "what it does (one of a, b; default a)" */
@@ -92,9 +99,9 @@ static void print_options(unsigned bits)
 
 void cmd_help_general(void)
 {
-    printf("Usage: vitrine [COMMAND] [OPTION]... [ARGUMENT]...\n"
-           "Chat with a local language model in the terminal, and look inside while it answers.\n"
-           "\nCommands (without one: %s):\n", cmd_table[0].name);
+    puts("Usage: vitrine [COMMAND] [OPTION]... [ARGUMENT]...\n"
+         "Chat with a local language model in the terminal, and look inside.\n");
+    printf("Commands (without one: %s):\n", cmd_table[0].name);
     for (size_t i = 0; i < cmd_count(); i++) {
         struct buf left = {0};
         buf_addf(&left, "%s%s%s", cmd_table[i].name, *cmd_table[i].args ? " " : "",
@@ -102,23 +109,31 @@ void cmd_help_general(void)
         print_columns(left.p, cmd_table[i].help);
         buf_release(&left);
     }
-    printf("\n'vitrine COMMAND --help' lists the options that COMMAND takes. All options:\n");
+    puts("\n'vitrine COMMAND --help' lists the options that COMMAND takes. All options:");
     print_options(CHAT_CMD_ALL);
-    printf("\nExit status: 0 fine; 1 failed while running; 2 usage; 3 the model cannot be loaded;\n"
-           "4 the prompt does not fit the context; 130 and 143 after SIGINT and SIGTERM.\n");
+    putchar('\n');
+    print_wrapped("Exit status: 0 fine; 1 failed while running; 2 usage; 3 the model "
+                  "cannot be loaded; 4 the context is too small; 130 and 143 after SIGINT "
+                  "and SIGTERM.", 0);
 }
 
 void cmd_help_command(const struct cmd *cmd)
 {
     printf("Usage: vitrine %s [OPTION]...%s%s\n%c%s.\n", cmd->name, *cmd->args ? " " : "",
            cmd->args, cmd->help[0] & ~0x20, cmd->help + 1);
-    if (cmd->more)
-        printf("\n%s", cmd->more);
+    if (cmd->more) {
+        putchar('\n');
+        print_wrapped(cmd->more, 0);
+    }
     print_options(cmd->bit);
 }
 
 int cmd_help(struct cmd_call *c)
 {
+    if (c->n_args == 2 && !strcmp(c->args[0], "mdoc"))
+        return cmd_docs_mdoc(c, c->args[1]);
+    if (c->n_args == 1 && !strcmp(c->args[0], "bash"))
+        return cmd_docs_bash();
     if (!cmd_at_most(c, 1))
         return ERR_USAGE;
     if (!c->n_args) {

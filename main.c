@@ -21,6 +21,29 @@
 const struct cmd cmd_table[] = {
     { "help", "[COMMAND]", "say how to use the program, or one command", NULL,
       CHAT_CMD_HELP, cmd_help },
+    { "ask", "[PROMPT...|-]", "print one answer",
+      "Without PROMPT the standard input is the prompt, if it is no terminal; - reads it "
+      "in any case. The answer alone goes to standard output; --json prints the events "
+      "instead, one on a line, as vitrine-session(5) describes them.",
+      CHAT_CMD_ASK, cmd_ask },
+    { "score", "[FILE|SESSION]", "tell how likely each token of a text is",
+      "Reads a text, a saved conversation, or with --ids token ids. With --jsonl each "
+      "line is a JSON string, {\"hex\": ...} for bytes, or a list of ids.",
+      CHAT_CMD_SCORE, cmd_score },
+    { "tokenize", "[FILE]", "turn text into token ids, and back",
+      "With --jsonl each line is a JSON string, or {\"hex\": ...} for bytes, and gives a "
+      "list of ids; with --decode the other way round.",
+      CHAT_CMD_TOKENIZE, cmd_tokenize },
+    { "info", "[MODEL]", "tell what a model file is", NULL, CHAT_CMD_INFO, cmd_info },
+    { "plan", "[MODEL]", "tell what a model needs in memory, before it is loaded", NULL,
+      CHAT_CMD_PLAN, cmd_plan },
+    { "bench", "[MODEL]", "measure how fast a model runs here", NULL, CHAT_CMD_BENCH,
+      cmd_bench },
+    { "sessions", "[list | show SESSION]", "list and show saved conversations",
+      "SESSION is an id, the beginning of one, a file, or last.", CHAT_CMD_SESSIONS,
+      cmd_sessions },
+    { "devices", "", "list the CPU and the GPUs, and which are used", NULL,
+      CHAT_CMD_DEVICES, cmd_devices },
 };
 
 size_t cmd_count(void)
@@ -40,7 +63,8 @@ static void print_version(void)
 {
     printf("%s (%s) %s\n"
            "Copyright (C) 2025 the vitrine authors\n"
-           "License GPLv3+: GNU GPL version 3 or later <https://gnu.org/licenses/gpl.html>.\n"
+           "License GPLv3+: GNU GPL version 3 or later "
+           "<https://gnu.org/licenses/gpl.html>.\n"
            "This is free software: you are free to change and redistribute it.\n"
            "There is NO WARRANTY, to the extent permitted by law.\n",
            PACKAGE_NAME, PACKAGE, PACKAGE_VERSION);
@@ -92,7 +116,8 @@ static void suggest(struct buf *out, const char *prefix, const char *word,
 
     for (size_t i = 0; i < n && found < 3; i++)
         if (is_near(word, name_at(i)))
-            buf_addf(out, "%s%s%s", found++ ? " or " : "; did you mean ", prefix, name_at(i));
+            buf_addf(out, "%s%s%s", found++ ? " or " : "; did you mean ", prefix,
+                     name_at(i));
     if (found)
         buf_addc(out, '?');
 }
@@ -168,7 +193,8 @@ static int bad_option(const struct cmd_call *c, const char *word)
         size_t n = strcspn(name, "="), matches = 0;
         for (size_t i = 0; i < chat_options_count(); i++)
             matches += !strncmp(chat_options[i].name, name, n);
-        buf_addf(&text, matches ? "option '--%.*s' is ambiguous" : "unknown option '--%.*s'",
+        buf_addf(&text,
+                 matches ? "option '--%.*s' is ambiguous" : "unknown option '--%.*s'",
                  (int)n, name);
         char *bare = xmemdup0(name, n);
         suggest(&text, "--", bare, option_name_at, chat_options_count());
@@ -193,8 +219,8 @@ static int parse(struct command_line *cl, struct cmd_call *c, int argc, char **a
             continue;
         }
         if (value == ':')
-            return cmd_usage(c, "option '--%s' needs a value (%s)", option_of(optopt)->name,
-                             option_of(optopt)->arg);
+            return cmd_usage(c, "option '--%s' needs a value (%s)",
+                             option_of(optopt)->name, option_of(optopt)->arg);
         if (value == '?')
             return bad_option(c, argv[optind - 1]);
         if (!chat_option_set(&c->set, option_of(value), optarg, &e))
@@ -233,7 +259,8 @@ static int check_options(const struct cmd_call *c)
     for (size_t i = 0; i < chat_options_count(); i++) {
         const struct chat_option *o = &chat_options[i];
         if (chat_option_given(&c->set, o) && !(o->commands & c->cmd->bit))
-            return cmd_usage(c, "the command '%s' takes no option '--%s'", c->cmd->name, o->name);
+            return cmd_usage(c, "the command '%s' takes no option '--%s'", c->cmd->name,
+                             o->name);
     }
     return 0;
 }

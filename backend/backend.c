@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { BE_CHUNK = 256, BE_STATE_VERSION = 1 };
+enum { BE_CHUNK = 256, BE_CHUNK_MOST = 4096, BE_STATE_VERSION = 1 };
 
 struct be_state_head {
     char magic[8];
@@ -92,10 +92,8 @@ static bool be_refuse_gpu(const char *name, struct err *e)
 
 static const struct be_ops *be_find_device(const char *name, struct err *e)
 {
-    if (!name || !strcmp(name, "auto") || !strcmp(name, "cpu")) {
-        err_set(e, "this build has no CPU device yet");
-        return NULL;
-    }
+    if (!name || !strcmp(name, "auto") || !strcmp(name, "cpu"))
+        return &be_cpu_ops;
     if (!strncmp(name, "fake:", 5) && name[5])
         return &be_fake_ops;
     if (!strcmp(name, "gpu") || !strncmp(name, "gpu:", 4))
@@ -121,7 +119,8 @@ static struct be *be_make(const struct be_params *p, enum be_how how, struct err
     b->ops = ops;
     b->how = how;
     b->cancel = p->cancel;
-    b->chunk = p->chunk > 0 ? (size_t)p->chunk : BE_CHUNK;
+    b->chunk = p->chunk <= 0 ? BE_CHUNK
+                             : p->chunk < BE_CHUNK_MOST ? (size_t)p->chunk : BE_CHUNK_MOST;
     b->kv_type = "F32";
     b->info = (struct be_info){.arch = "", .name = "", .quant = "", .device = "",
                                .why_device = "", .why_ctx = ""};

@@ -1,8 +1,8 @@
 /* Choosing kernels, and the portable ones.
  *
- * The processor is asked once per be_kernels_find(); the answer includes whether the system
- * saves the wide registers. A table is complete: it never borrows a slower function from
- * another, so a result depends on the table's name alone. */
+ * The processor is asked once per be_kernels_find(); the answer includes whether the
+ * system saves the wide registers. A table is complete: it never borrows a slower
+ * function from another, so a result depends on the table's name alone. */
 #include "config.h"
 
 #include "backend/kernels.h"
@@ -43,6 +43,12 @@ static void be_dots(const float *w, const float *x, size_t stride, size_t n, siz
         out[t] = be_dot(w, x + t * stride, n);
 }
 
+static void be_tile(const struct be_tile *t)
+{
+    for (size_t r = 0; r < t->rows; r++)
+        be_dots(t->w[r], t->x, t->stride, t->n, t->count, t->out + r * t->count);
+}
+
 static void be_axpy(float a, const float *x, float *y, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -53,6 +59,7 @@ const struct be_kernels be_kernels_portable = {
     .name = "portable",
     .dot = be_dot,
     .dots = be_dots,
+    .tile = be_tile,
     .axpy = be_axpy,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,
@@ -117,8 +124,8 @@ const struct be_kernels *be_kernels_find(const char *name, struct err *e)
         }
         buf_addf(&have, " %s", be_tables[i].table->name);
     }
-    err_set_kind(e, ERR_USAGE, "this machine has no kernels called \"%s\"; it has auto%s", name,
-                 buf_str(&have));
+    err_set_kind(e, ERR_USAGE, "this machine has no kernels called \"%s\"; it has auto%s",
+                 name, buf_str(&have));
     buf_release(&have);
     return NULL;
 }

@@ -19,6 +19,14 @@ struct err;
 /* Blocks to floats: n elements, a multiple of the type's block size. */
 typedef void be_dequant_fn(const void *blocks, float *out, size_t n);
 
+/* A piece of a matrix product: rows of weights times columns of activations. */
+struct be_tile {
+    const float *const *w;      /* (rows) pointers to (n) */
+    const float *x;             /* (count, stride), n of each used */
+    float *out;                 /* (rows, count) */
+    size_t rows, count, n, stride;
+};
+
 struct be_kernels {
     const char *name;                       /* "portable", "avx2", "avx512" */
     /* sum of a[i] * b[i], (n) */
@@ -26,13 +34,15 @@ struct be_kernels {
     /* out[t] = dot(w, x + t * stride, n) for t < count: the same bits as dot() */
     void (*dots)(const float *w, const float *x, size_t stride, size_t n, size_t count,
                  float *out);
+    /* out[r][t] = dot(w[r], x + t * stride, n): the same bits, faster than row by row */
+    void (*tile)(const struct be_tile *t);
     /* y[i] += a * x[i], (n) */
     void (*axpy)(float a, const float *x, float *y, size_t n);
     be_dequant_fn *dequant[GGUF_DT_LIMIT];  /* NULL: this type cannot be computed with */
 };
 
-/* name: "auto" takes the best the machine has; a name it lacks is an error (ERR_USAGE) that
- * lists what it has. */
+/* name: "auto" or NULL takes the best the machine has; a name it lacks is an error
+ * (ERR_USAGE) that lists what it has. */
 const struct be_kernels *be_kernels_find(const char *name, struct err *e);
 bool be_can_compute(uint32_t dtype);
 

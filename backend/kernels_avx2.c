@@ -1,9 +1,10 @@
-/* Kernels for AVX2 with FMA and F16C (Haswell and Zen, and later). Only these functions are
- * compiled for it; the rest of the program runs on any processor.
+/* Kernels for AVX2 with FMA and F16C (Haswell and Zen, and later). Only these functions
+ * are compiled for it; the rest of the program runs on any processor.
  *
- * A dot product keeps four sums of eight lanes, since a fused multiply-add takes four cycles
- * and two begin in each. Element i goes to sum (i / 8) % 4, lane i % 8, whatever is computed
- * beside it; dots() walks three columns at once, so that a weight is loaded once for three. */
+ * A dot product keeps four sums of eight lanes, since a fused multiply-add takes four
+ * cycles and two begin in each. Element i goes to sum (i / 8) % 4, lane i % 8, whatever
+ * is computed beside it; dots() walks three columns at once, so that a weight is loaded
+ * once for three. */
 #include "config.h"
 
 #include "backend/kernels_int.h"
@@ -14,7 +15,8 @@
 #include <string.h>
 
 #define BE_AVX2 __attribute__((target("avx2,fma,f16c")))
-#define BE_AVX2_INLINE static inline __attribute__((target("avx2,fma,f16c"), always_inline))
+#define BE_AVX2_INLINE \
+    static inline __attribute__((target("avx2,fma,f16c"), always_inline))
 
 enum { BE_BLOCK = 32, BE_HALF = BE_BLOCK / 2 };
 
@@ -38,7 +40,7 @@ BE_AVX2_INLINE float be_sum4(__m256 s0, __m256 s1, __m256 s2, __m256 s3)
 }
 
 #define BE_STEP(s, x, i) s = _mm256_fmadd_ps(w0, _mm256_loadu_ps((x) + (i)), s)
-#define BE_TAIL(s, x) s = _mm256_fmadd_ps(w0, _mm256_maskload_ps((x) + i, m), s)
+#define BE_TAIL(s, x)    s = _mm256_fmadd_ps(w0, _mm256_maskload_ps((x) + i, m), s)
 
 BE_AVX2 static float be_dot(const float *w, const float *x, size_t n)
 {
@@ -65,7 +67,8 @@ BE_AVX2 static float be_dot(const float *w, const float *x, size_t n)
     return be_sum4(s0, s1, s2, s3);
 }
 
-BE_AVX2 static void be_dot_3(const float *w, const float *x, size_t stride, size_t n, float *out)
+BE_AVX2 static void be_dot_3(const float *w, const float *x, size_t stride, size_t n,
+                             float *out)
 {
     const float *y = x + stride, *z = y + stride;
     __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0;
@@ -107,14 +110,22 @@ static void be_dots(const float *w, const float *x, size_t stride, size_t n, siz
         out[t] = be_dot(w, x + t * stride, n);
 }
 
+/* Sixteen registers hold the sums of three dot products, so more rows at once win
+ * nothing. */
+static void be_tile(const struct be_tile *t)
+{
+    for (size_t r = 0; r < t->rows; r++)
+        be_dots(t->w[r], t->x, t->stride, t->n, t->count, t->out + r * t->count);
+}
+
 BE_AVX2 static void be_axpy(float a, const float *x, float *y, size_t n)
 {
     __m256 va = _mm256_set1_ps(a);
     size_t i = 0;
 
     for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(y + i, _mm256_fmadd_ps(va, _mm256_loadu_ps(x + i),
-                                                _mm256_loadu_ps(y + i)));
+        _mm256_storeu_ps(
+            y + i, _mm256_fmadd_ps(va, _mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i)));
     if (i < n) {
         __m256i m = be_mask(n - i);
         __m256 s = _mm256_fmadd_ps(va, _mm256_maskload_ps(x + i, m),
@@ -178,7 +189,8 @@ BE_AVX2_INLINE void be_scale_16(__m128i q, __m256 d, float *out)
 BE_AVX2_INLINE void be_scale_add_16(__m128i q, __m256 d, __m256 m, float *out)
 {
     _mm256_storeu_ps(out, _mm256_fmadd_ps(be_bytes_to_floats(q), d, m));
-    _mm256_storeu_ps(out + 8, _mm256_fmadd_ps(be_bytes_to_floats(_mm_srli_si128(q, 8)), d, m));
+    _mm256_storeu_ps(out + 8,
+                     _mm256_fmadd_ps(be_bytes_to_floats(_mm_srli_si128(q, 8)), d, m));
 }
 
 BE_AVX2_INLINE __m128i be_low_nibbles(__m128i q)
@@ -197,8 +209,9 @@ BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
     uint16_t bits;
     memcpy(&bits, p, sizeof bits);
     __m128i each = _mm_set1_epi64x((long long)0x8040201008040201ull);
-    __m128i v = _mm_shuffle_epi8(_mm_cvtsi32_si128(bits),
-                                 _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1));
+    __m128i v =
+        _mm_shuffle_epi8(_mm_cvtsi32_si128(bits),
+                         _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1));
     return _mm_cmpeq_epi8(_mm_and_si128(v, each), each);
 }
 
@@ -208,7 +221,8 @@ BE_AVX2 static void be_q8_0(const void *blocks, float *out, size_t n)
     for (size_t i = 0; i < n; i += BE_BLOCK, p += 2 + BE_BLOCK) {
         __m256 d = be_half_at(p);
         be_scale_16(_mm_loadu_si128((const __m128i *)(p + 2)), d, out + i);
-        be_scale_16(_mm_loadu_si128((const __m128i *)(p + 2 + BE_HALF)), d, out + i + BE_HALF);
+        be_scale_16(_mm_loadu_si128((const __m128i *)(p + 2 + BE_HALF)), d,
+                    out + i + BE_HALF);
     }
 }
 
@@ -268,6 +282,7 @@ const struct be_kernels be_kernels_avx2 = {
     .name = "avx2",
     .dot = be_dot,
     .dots = be_dots,
+    .tile = be_tile,
     .axpy = be_axpy,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,

@@ -1,11 +1,12 @@
 /* Kernels for AVX-512 (F, BW, VL, DQ: Skylake-X and Zen 4, and later).
  *
- * A dot product keeps four sums of sixteen lanes: element i goes to sum (i / 16) % 4, lane
- * i % 16. dots() walks four columns at once: sixteen sums, and each weight loaded once.
+ * A dot product keeps four sums of sixteen lanes: element i goes to sum (i / 16) % 4,
+ * lane i % 16. dots() walks four columns at once: sixteen sums, and each weight loaded
+ * once; tile() two rows and three columns: five loads for six multiply-adds.
  *
- * The 4- and 5-bit types are table lookups: all sixteen (or twice sixteen) values a block can
- * hold are computed once from its scale, then a permutation picks by nibble. It looks at the
- * lowest four bits of an index only, so nibbles need no mask. */
+ * The 4- and 5-bit types are table lookups: all sixteen (or twice sixteen) values a block
+ * can hold are computed once from its scale, then a permutation picks by nibble. It looks
+ * at the lowest four bits of an index only, so nibbles need no mask. */
 #include "config.h"
 
 #include "backend/kernels_int.h"
@@ -15,8 +16,8 @@
 #include <immintrin.h>
 #include <string.h>
 
-#define BE_FEATURES "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq"
-#define BE_AVX512 __attribute__((target(BE_FEATURES)))
+#define BE_FEATURES      "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq"
+#define BE_AVX512        __attribute__((target(BE_FEATURES)))
 #define BE_AVX512_INLINE static inline __attribute__((target(BE_FEATURES), always_inline))
 
 enum { BE_BLOCK = 32, BE_HALF = BE_BLOCK / 2 };
@@ -39,7 +40,7 @@ BE_AVX512_INLINE float be_sum4(__m512 s0, __m512 s1, __m512 s2, __m512 s3)
 }
 
 #define BE_STEP(s, x, i) s = _mm512_fmadd_ps(w0, _mm512_loadu_ps((x) + (i)), s)
-#define BE_TAIL(s, x) s = _mm512_fmadd_ps(w0, _mm512_maskz_loadu_ps(m, (x) + i), s)
+#define BE_TAIL(s, x)    s = _mm512_fmadd_ps(w0, _mm512_maskz_loadu_ps(m, (x) + i), s)
 
 BE_AVX512 static float be_dot(const float *w, const float *x, size_t n)
 {
@@ -76,8 +77,8 @@ BE_AVX512 static void be_dot_4(const float *w, const float *x, size_t stride, si
     size_t i = 0;
 
 #define BE_STEP_4(s, t, u, r, k) \
-    (w0 = _mm512_loadu_ps(w + (k)), BE_STEP(s, x, k), BE_STEP(t, y, k), BE_STEP(u, z, k), \
-     BE_STEP(r, v, k))
+    (w0 = _mm512_loadu_ps(w + (k)), BE_STEP(s, x, k), BE_STEP(t, y, k), \
+     BE_STEP(u, z, k), BE_STEP(r, v, k))
 
     for (; i + 64 <= n; i += 64) {
         BE_STEP_4(s0, t0, u0, r0, i);
@@ -112,14 +113,80 @@ static void be_dots(const float *w, const float *x, size_t stride, size_t n, siz
         out[t] = be_dot(w, x + t * stride, n);
 }
 
+/* The dot products of two rows and three columns: 24 sums in registers. Letters are the
+ * pairs, a to c for the first row and d to f for the second; numbers the four sums. */
+BE_AVX512 static void be_tile_2x3(const float *const *w, const float *x, size_t stride,
+                                  size_t n, float *out, size_t out_stride)
+{
+    const float *p = w[0], *q = w[1], *y = x + stride, *z = y + stride;
+    __m512 a0 = _mm512_setzero_ps(), a1 = a0, a2 = a0, a3 = a0, b0 = a0, b1 = a0, b2 = a0;
+    __m512 b3 = a0, c0 = a0, c1 = a0, c2 = a0, c3 = a0, d0 = a0, d1 = a0, d2 = a0;
+    __m512 d3 = a0, e0 = a0, e1 = a0, e2 = a0, e3 = a0, f0 = a0, f1 = a0, f2 = a0;
+    __m512 f3 = a0, w0, w1, v;
+    __mmask16 m;
+    size_t i = 0;
+
+#define BE_FMA(s, u) s = _mm512_fmadd_ps(u, v, s)
+#define BE_PAIRS(load, k) \
+    (w0 = load(p), w1 = load(q), \
+     v = load(x), BE_FMA(a##k, w0), BE_FMA(d##k, w1), \
+     v = load(y), BE_FMA(b##k, w0), BE_FMA(e##k, w1), \
+     v = load(z), BE_FMA(c##k, w0), BE_FMA(f##k, w1))
+#define BE_AT_0(u)   _mm512_loadu_ps((u) + i)
+#define BE_AT_1(u)   _mm512_loadu_ps((u) + i + 16)
+#define BE_AT_2(u)   _mm512_loadu_ps((u) + i + 32)
+#define BE_AT_3(u)   _mm512_loadu_ps((u) + i + 48)
+#define BE_AT_END(u) _mm512_maskz_loadu_ps(m, (u) + i)
+
+    for (; i + 64 <= n; i += 64) {
+        BE_PAIRS(BE_AT_0, 0);
+        BE_PAIRS(BE_AT_1, 1);
+        BE_PAIRS(BE_AT_2, 2);
+        BE_PAIRS(BE_AT_3, 3);
+    }
+    if (i + 16 <= n)
+        BE_PAIRS(BE_AT_0, 0), i += 16;
+    if (i + 16 <= n)
+        BE_PAIRS(BE_AT_0, 1), i += 16;
+    if (i + 16 <= n)
+        BE_PAIRS(BE_AT_0, 2), i += 16;
+    if (i < n) {
+        m = be_mask(n - i);
+        BE_PAIRS(BE_AT_END, 3);
+    }
+    out[0] = be_sum4(a0, a1, a2, a3);
+    out[1] = be_sum4(b0, b1, b2, b3);
+    out[2] = be_sum4(c0, c1, c2, c3);
+    out += out_stride;
+    out[0] = be_sum4(d0, d1, d2, d3);
+    out[1] = be_sum4(e0, e1, e2, e3);
+    out[2] = be_sum4(f0, f1, f2, f3);
+}
+
+/* Three columns stay in the first-level cache while all rows pass. */
+static void be_tile(const struct be_tile *t)
+{
+    size_t full = t->count / 3 * 3, last = t->rows & ~(size_t)1;
+
+    for (size_t c = 0; c < full; c += 3)
+        for (size_t r = 0; r < last; r += 2)
+            be_tile_2x3(t->w + r, t->x + c * t->stride, t->stride, t->n,
+                        t->out + r * t->count + c, t->count);
+    for (size_t r = 0; r < last && full < t->count; r++)
+        be_dots(t->w[r], t->x + full * t->stride, t->stride, t->n, t->count - full,
+                t->out + r * t->count + full);
+    if (last < t->rows)
+        be_dots(t->w[last], t->x, t->stride, t->n, t->count, t->out + last * t->count);
+}
+
 BE_AVX512 static void be_axpy(float a, const float *x, float *y, size_t n)
 {
     __m512 va = _mm512_set1_ps(a);
     size_t i = 0;
 
     for (; i + 16 <= n; i += 16)
-        _mm512_storeu_ps(y + i, _mm512_fmadd_ps(va, _mm512_loadu_ps(x + i),
-                                                _mm512_loadu_ps(y + i)));
+        _mm512_storeu_ps(
+            y + i, _mm512_fmadd_ps(va, _mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i)));
     if (i < n) {
         __mmask16 m = be_mask(n - i);
         __m512 s = _mm512_fmadd_ps(va, _mm512_maskz_loadu_ps(m, x + i),
@@ -153,10 +220,12 @@ BE_AVX512_INLINE __m512 be_widen_bf16(__m256i h)
         const uint16_t *p = blocks; \
         size_t i = 0; \
         for (; i + 16 <= n; i += 16) \
-            _mm512_storeu_ps(out + i, widen(_mm256_loadu_si256((const __m256i *)(p + i)))); \
+            _mm512_storeu_ps(out + i, \
+                             widen(_mm256_loadu_si256((const __m256i *)(p + i)))); \
         if (i < n) { \
             __mmask16 m = be_mask(n - i); \
-            _mm512_mask_storeu_ps(out + i, m, widen(_mm256_maskz_loadu_epi16(m, p + i))); \
+            _mm512_mask_storeu_ps(out + i, m, \
+                                  widen(_mm256_maskz_loadu_epi16(m, p + i))); \
         } \
     }
 
@@ -180,8 +249,8 @@ BE_AVX512 static void be_q8_0(const void *blocks, float *out, size_t n)
 /* from, from + 1, ... */
 BE_AVX512_INLINE __m512 be_count_from(float from)
 {
-    return _mm512_add_ps(_mm512_set1_ps(from),
-                         _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    return _mm512_add_ps(_mm512_set1_ps(from), _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8,
+                                                              9, 10, 11, 12, 13, 14, 15));
 }
 
 /* Low nibbles first, then high ones. */
@@ -194,8 +263,8 @@ BE_AVX512_INLINE void be_pick_16(const uint8_t *nibbles, __m512 values, float *o
 }
 
 /* The same where bit j says whether element j comes from the upper sixteen values. */
-BE_AVX512_INLINE void be_pick_32(const uint8_t *bits, const uint8_t *nibbles, __m512 lower,
-                                 __m512 upper, float *out)
+BE_AVX512_INLINE void be_pick_32(const uint8_t *bits, const uint8_t *nibbles,
+                                 __m512 lower, __m512 upper, float *out)
 {
     uint32_t high;
     memcpy(&high, bits, sizeof high);
@@ -229,7 +298,8 @@ BE_AVX512 static void be_q5_0(const void *blocks, float *out, size_t n)
     __m512 lower = be_count_from(-16), upper = be_count_from(0);
     for (size_t i = 0; i < n; i += BE_BLOCK, p += 6 + BE_HALF) {
         __m512 d = be_half_at(p);
-        be_pick_32(p + 2, p + 6, _mm512_mul_ps(lower, d), _mm512_mul_ps(upper, d), out + i);
+        be_pick_32(p + 2, p + 6, _mm512_mul_ps(lower, d), _mm512_mul_ps(upper, d),
+                   out + i);
     }
 }
 
@@ -239,8 +309,8 @@ BE_AVX512 static void be_q5_1(const void *blocks, float *out, size_t n)
     __m512 lower = be_count_from(0), upper = be_count_from(16);
     for (size_t i = 0; i < n; i += BE_BLOCK, p += 8 + BE_HALF) {
         __m512 d = be_half_at(p), m = be_half_at(p + 2);
-        be_pick_32(p + 4, p + 8, _mm512_fmadd_ps(lower, d, m), _mm512_fmadd_ps(upper, d, m),
-                   out + i);
+        be_pick_32(p + 4, p + 8, _mm512_fmadd_ps(lower, d, m),
+                   _mm512_fmadd_ps(upper, d, m), out + i);
     }
 }
 
@@ -248,6 +318,7 @@ const struct be_kernels be_kernels_avx512 = {
     .name = "avx512",
     .dot = be_dot,
     .dots = be_dots,
+    .tile = be_tile,
     .axpy = be_axpy,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,

@@ -1,5 +1,5 @@
-/* Dequantisation in plain C: the reference that the vector kernels are tested against, and
- * what runs where there are none. Layouts are ggml's.
+/* Dequantisation in plain C: the reference that the vector kernels are tested against,
+ * and what runs where there are none. Layouts are ggml's.
  *
  * The simple types cut a row into blocks of 32. d and m are IEEE halves:
  *   Q8_0  d, 32 signed bytes                    x = q * d
@@ -10,8 +10,8 @@
  * Byte j holds element j in its low and element j + 16 in its high nibble; high bit j
  * belongs to element j.
  *
- * A half times an integer of at most 8 bits is exact in a float. So only the addition of m
- * rounds, and every order of computing gives the same bits, fused or not. */
+ * A half times an integer of at most 8 bits is exact in a float. So only the addition of
+ * m rounds, and every order of computing gives the same bits, fused or not. */
 #include "config.h"
 
 #include "backend/kernels_int.h"

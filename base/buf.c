@@ -12,6 +12,7 @@
 void buf_reserve(struct buf *b, size_t more)
 {
     MEM_GROW(b->p, b->cap, b->n + more + 1);
+    b->p[b->n] = '\0';
 }
 
 void buf_add(struct buf *b, const void *p, size_t n)

@@ -1,6 +1,6 @@
-/* The element types of tensors: one table, numbered as in ggml. Rows are whole blocks, so a
- * tensor's bytes follow from its shape. A hole is a number that ggml removed (4 and 5: Q4_2,
- * Q4_3; 31..33 and 36..38: layouts repacked for one CPU). */
+/* The element types of tensors: one table, numbered as in ggml. Rows are whole blocks, so
+ * a tensor's bytes follow from its shape. A hole is a number that ggml removed (4 and 5:
+ * Q4_2, Q4_3; 31..33 and 36..38: layouts repacked for one CPU). */
 #include "config.h"
 
 #include "base/gguf.h"

@@ -1,8 +1,9 @@
 /* Files behind a gguf: mapping one, and gathering the parts of a split model.
  *
- * gguf-split cuts a model into NAME-00001-of-00003.gguf and so on. Each part is a GGUF file
- * with its own tensors and offsets; split.no counts from 0, the metadata of the model stands
- * in part 0. Whatever part the user names, the parts are opened in order from 0. */
+ * gguf-split cuts a model into NAME-00001-of-00003.gguf and so on. Each part is a GGUF
+ * file with its own tensors and offsets; split.no counts from 0, the metadata of the
+ * model stands in part 0. Whatever part the user names, the parts are opened in order
+ * from 0. */
 #include "config.h"
 
 #include "base/gguf.h"
@@ -22,9 +23,9 @@
 #include "base/mem.h"
 
 enum {
-    GGUF_SPLIT_MAX = 65535,     /* split.count is 16 bits wide */
-    GGUF_MISSING_SHOWN = 6,     /* names in an error before "and N more" */
-    GGUF_SUFFIX = 20,           /* strlen("-00001-of-00003.gguf") */
+    GGUF_SPLIT_MAX = 65535, /* split.count is 16 bits wide */
+    GGUF_MISSING_SHOWN = 6, /* names in an error before "and N more" */
+    GGUF_SUFFIX = 20,       /* strlen("-00001-of-00003.gguf") */
 };
 
 /* ---- mapping ---- */
@@ -34,22 +35,21 @@ static bool gguf_map_fd(int fd, const char *path, struct gguf_shard *s, struct e
     struct stat st;
 
     if (fstat(fd, &st) < 0)
-        return err_set_kind(e, ERR_MODEL, "cannot read %s: %s", path, strerror(errno));
+        return GGUF_REFUSE(e, "cannot read %s: %s", path, strerror(errno));
     if (S_ISDIR(st.st_mode))
-        return err_set_kind(e, ERR_MODEL,
-                            "%s is a directory, not a GGUF file: name the .gguf file in it",
-                            path);
+        return GGUF_REFUSE(
+            e, "%s is a directory, not a GGUF file: name the .gguf file in it", path);
     if (!S_ISREG(st.st_mode))
-        return err_set_kind(e, ERR_MODEL, "%s is not a regular file: a model must be one", path);
+        return GGUF_REFUSE(e, "%s is not a regular file: a model must be one", path);
     if ((uintmax_t)st.st_size > SIZE_MAX)
-        return err_set_kind(e, ERR_MODEL, "%s is too large for this machine's addresses", path);
+        return GGUF_REFUSE(e, "%s is too large for this machine's addresses", path);
 
     s->n = (size_t)st.st_size;
     if (!s->n)
         return true;
     void *p = mmap(NULL, s->n, PROT_READ, MAP_PRIVATE, fd, 0);
     if (p == MAP_FAILED)
-        return err_set_kind(e, ERR_MODEL, "cannot map %s: %s", path, strerror(errno));
+        return GGUF_REFUSE(e, "cannot map %s: %s", path, strerror(errno));
     s->p = p;
     s->mapped = true;
     return true;
@@ -60,7 +60,7 @@ static bool gguf_map(const char *path, struct gguf_shard *s, struct err *e)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return err_set_kind(e, ERR_MODEL, "cannot open %s: %s", path, strerror(errno));
+        return GGUF_REFUSE(e, "cannot open %s: %s", path, strerror(errno));
     bool ok = gguf_map_fd(fd, path, s, e);
     close(fd);
     return ok;
@@ -107,7 +107,7 @@ static bool gguf_digits(const char *s, uint32_t *out)
 static bool gguf_split_name(const char *path, size_t *stem, struct gguf_split *out)
 {
     size_t n = strlen(path);
-    const char *s = path + n - GGUF_SUFFIX;
+    const char *s = path + (n < GGUF_SUFFIX ? 0 : n - GGUF_SUFFIX);
 
     if (n < GGUF_SUFFIX || s[0] != '-' || !gguf_digits(s + 1, &out->no) ||
         memcmp(s + 6, "-of-", 4) || !gguf_digits(s + 10, &out->count) ||
@@ -131,9 +131,9 @@ static void gguf_list_missing(struct buf *out, uint32_t *missing, const char *na
         buf_addf(out, "%s%s", *missing > 1 ? ", " : "", name);
 }
 
-/* All parts must be there before any is opened, so that one message can list what is not. */
-static bool gguf_check_parts(const char *path, size_t stem, const struct gguf_split *split,
-                             struct err *e)
+/* All parts must be there before any is opened: one message lists what is not. */
+static bool gguf_check_parts(const char *path, size_t stem,
+                             const struct gguf_split *split, struct err *e)
 {
     struct buf name = {0}, list = {0};
     uint32_t missing = 0;
@@ -146,40 +146,43 @@ static bool gguf_check_parts(const char *path, size_t stem, const struct gguf_sp
     if (missing > GGUF_MISSING_SHOWN)
         buf_addf(&list, " and %" PRIu32 " more", missing - GGUF_MISSING_SHOWN);
     if (missing)
-        err_set_kind(e, ERR_MODEL,
-                     "%s is part %" PRIu32 " of %" PRIu32 " of a split model; missing beside "
-                     "it: %s",
-                     path, split->no + 1, split->count, list.p);
+        GGUF_REFUSE(e,
+                    "%s is part %" PRIu32 " of %" PRIu32
+                    " of a split model; missing beside it: %s",
+                    path, split->no + 1, split->count, list.p);
     buf_release(&name);
     buf_release(&list);
     return !missing;
 }
 
-/* The file at path says it is part of a split model. Find the stem of the parts' names. */
-static bool gguf_check_split(const char *path, const struct gguf_split *split, size_t *stem,
-                             struct err *e)
+/* The file at path says it is a part. Find the stem of the parts' names. */
+static bool gguf_check_split(const char *path, const struct gguf_split *split,
+                             size_t *stem, struct err *e)
 {
     struct gguf_split named;
 
     if (split->count > GGUF_SPLIT_MAX || split->no >= split->count)
-        return err_set_kind(e, ERR_MODEL,
-                            "%s says it is part %" PRIu32 " of %" PRIu32 " (split.no, "
-                            "split.count), which cannot be; the file is damaged",
-                            path, split->no, split->count);
+        return GGUF_REFUSE(
+            e,
+            "%s says it is part %" PRIu32 " of %" PRIu32
+            " (split.no, split.count), which cannot be; the file is damaged",
+            path, split->no, split->count);
     if (!gguf_split_name(path, stem, &named)) {
         size_t n = strlen(path);
         *stem = n > 5 && !memcmp(path + n - 5, ".gguf", 5) ? n - 5 : n;
         return gguf_check_parts(path, *stem, split, e) &&
-               err_set_kind(e, ERR_MODEL,
-                            "%s is part %" PRIu32 " of %" PRIu32 " of a split model: end its "
-                            "name in -%05" PRIu32 "-of-%05" PRIu32 ".gguf, as the others do",
-                            path, split->no + 1, split->count, split->no + 1, split->count);
+               GGUF_REFUSE(e,
+                           "%s is part %" PRIu32 " of %" PRIu32
+                           " of a split model: end its name in -%05" PRIu32
+                           "-of-%05" PRIu32 ".gguf, as the others do",
+                           path, split->no + 1, split->count, split->no + 1,
+                           split->count);
     }
     if (named.no != split->no || named.count != split->count)
-        return err_set_kind(e, ERR_MODEL,
-                            "%s says inside that it is part %" PRIu32 " of %" PRIu32
-                            ": give the file its own name back",
-                            path, split->no + 1, split->count);
+        return GGUF_REFUSE(e,
+                           "%s says inside that it is part %" PRIu32 " of %" PRIu32
+                           ": give the file its own name back",
+                           path, split->no + 1, split->count);
     return gguf_check_parts(path, *stem, split, e);
 }
 
@@ -200,16 +203,16 @@ static bool gguf_open_part(struct gguf *g, const char *path, uint32_t no, uint32
     bool ok = gguf_open_file(g, path, no ? &own : &g->meta, &split, e);
     gguf_meta_release(&own);
     if (ok && (split.no != no || split.count != count))
-        return err_set_kind(e, ERR_MODEL,
-                            "%s says inside that it is part %" PRIu32 " of %" PRIu32
-                            ", not part %" PRIu32 " of %" PRIu32 ": fetch it again",
-                            path, split.no + 1, split.count, no + 1, count);
+        return GGUF_REFUSE(e,
+                           "%s says inside that it is part %" PRIu32 " of %" PRIu32
+                           ", not part %" PRIu32 " of %" PRIu32 ": fetch it again",
+                           path, split.no + 1, split.count, no + 1, count);
     return ok;
 }
 
 /* g holds the one file the user named. Turn it into the whole model. */
-static bool gguf_open_parts(struct gguf *g, const char *path, const struct gguf_split *split,
-                            struct err *e)
+static bool gguf_open_parts(struct gguf *g, const char *path,
+                            const struct gguf_split *split, struct err *e)
 {
     struct buf name = {0};
     size_t stem = 0;
@@ -252,8 +255,8 @@ struct gguf *gguf_open_memory(const void *p, size_t n, const char *name, struct 
         if (split.count <= 1 && gguf_link(g, e))
             return g;
         if (split.count > 1)
-            err_set_kind(e, ERR_MODEL, "%s is part of a split model; its other parts are missing",
-                         name);
+            GGUF_REFUSE(e, "%s is part of a split model; its other parts are missing",
+                        name);
     }
     gguf_free(g);
     return NULL;

@@ -1,5 +1,6 @@
 /* Typed reading of metadata. Numbers in the file are unaligned, so each is copied out. An
- * integer is read as int64_t, with the one width that does not fit (U64) checked apart. */
+ * integer is read as int64_t; what does not fit there (a U64 from 2^63 on) comes out
+ * negative and so stays outside every range asked for. */
 #include "config.h"
 
 #include "base/gguf.h"
@@ -17,18 +18,12 @@ static const struct {
     const char *name;
     size_t size;
 } gguf_types[GGUF_TYPES] = {
-    [GGUF_U8] = { "u8", 1 },
-    [GGUF_I8] = { "i8", 1 },
-    [GGUF_U16] = { "u16", 2 },
-    [GGUF_I16] = { "i16", 2 },
-    [GGUF_U32] = { "u32", 4 },
-    [GGUF_I32] = { "i32", 4 },
-    [GGUF_F32] = { "f32", 4 },
-    [GGUF_BOOL] = { "bool", 1 },
-    [GGUF_STRING] = { "string", 0 },
-    [GGUF_ARRAY] = { "array", 0 },
-    [GGUF_U64] = { "u64", 8 },
-    [GGUF_I64] = { "i64", 8 },
+    [GGUF_U8] = { "u8", 1 },         [GGUF_I8] = { "i8", 1 },
+    [GGUF_U16] = { "u16", 2 },       [GGUF_I16] = { "i16", 2 },
+    [GGUF_U32] = { "u32", 4 },       [GGUF_I32] = { "i32", 4 },
+    [GGUF_F32] = { "f32", 4 },       [GGUF_BOOL] = { "bool", 1 },
+    [GGUF_STRING] = { "string", 0 }, [GGUF_ARRAY] = { "array", 0 },
+    [GGUF_U64] = { "u64", 8 },       [GGUF_I64] = { "i64", 8 },
     [GGUF_F64] = { "f64", 8 },
 };
 
@@ -44,7 +39,7 @@ const char *gguf_type_name(uint32_t type)
 
 /* ---- one element ---- */
 
-/* False when element i is no integer, or one above INT64_MAX. */
+/* False when element i is no integer. */
 static bool gguf_int_at(const struct gguf_kv *kv, uint64_t i, int64_t *out)
 {
     size_t size = gguf_type_size(kv->type);
@@ -68,7 +63,7 @@ static bool gguf_int_at(const struct gguf_kv *kv, uint64_t i, int64_t *out)
     case GGUF_U64:
     case GGUF_I64:
         *out = (int64_t)raw;
-        return kv->type != GGUF_U64 || raw <= INT64_MAX;
+        return true;
     default:
         return false;
     }
@@ -114,18 +109,18 @@ struct gguf_str gguf_next_str(const struct gguf_kv *kv, size_t *at)
 
 /* ---- one key ---- */
 
-static bool gguf_wrong_type(const struct gguf_kv *kv, const char *path, const char *wanted,
-                            struct err *e)
+static bool gguf_wrong_type(const struct gguf_kv *kv, const char *path,
+                            const char *wanted, struct err *e)
 {
-    return err_set_kind(e, ERR_MODEL, "%s: the key \"%.*s\" is %s%s, not %s; the file is damaged",
-                        path, GGUF_QUOTE(kv->key), kv->array ? "an array of " : "of type ",
-                        gguf_type_name(kv->type), wanted);
+    return GGUF_REFUSE(e, "%s: the key \"%.*s\" is %s%s, not %s; the file is damaged",
+                       path, GGUF_QUOTE(kv->key), kv->array ? "an array of " : "of type ",
+                       gguf_type_name(kv->type), wanted);
 }
 
 static bool gguf_is_int(enum gguf_type t)
 {
-    return t == GGUF_U8 || t == GGUF_I8 || t == GGUF_U16 || t == GGUF_I16 || t == GGUF_U32 ||
-           t == GGUF_I32 || t == GGUF_U64 || t == GGUF_I64;
+    return t == GGUF_U8 || t == GGUF_I8 || t == GGUF_U16 || t == GGUF_I16 ||
+           t == GGUF_U32 || t == GGUF_I32 || t == GGUF_U64 || t == GGUF_I64;
 }
 
 bool gguf_kv_u32(const struct gguf_kv *kv, const char *path, uint32_t *out, struct err *e)
@@ -135,29 +130,31 @@ bool gguf_kv_u32(const struct gguf_kv *kv, const char *path, uint32_t *out, stru
     if (kv->array || !gguf_is_int(kv->type))
         return gguf_wrong_type(kv, path, "an integer", e);
     if (!gguf_int_at(kv, 0, &v) || v < 0 || v > UINT32_MAX)
-        return err_set_kind(e, ERR_MODEL,
-                            "%s: the key \"%.*s\" holds a number outside 0 to %" PRIu32
-                            "; the file is damaged",
-                            path, GGUF_QUOTE(kv->key), UINT32_MAX);
+        return GGUF_REFUSE(e,
+                           "%s: the key \"%.*s\" holds a number outside 0 to %" PRIu32
+                           "; the file is damaged",
+                           path, GGUF_QUOTE(kv->key), UINT32_MAX);
     *out = (uint32_t)v;
     return true;
 }
 
-static bool gguf_kv_f32(const struct gguf_kv *kv, const char *path, float *out, struct err *e)
+static bool gguf_kv_f32(const struct gguf_kv *kv, const char *path, float *out,
+                        struct err *e)
 {
     if (kv->array || (kv->type != GGUF_F32 && kv->type != GGUF_F64))
         return gguf_wrong_type(kv, path, "a floating-point number", e);
     double v = gguf_f64_at(kv, 0);
     if (isfinite(v) && fabs(v) > (double)FLT_MAX)
-        return err_set_kind(e, ERR_MODEL,
-                            "%s: the key \"%.*s\" holds %g, too large for a float; the file is "
-                            "damaged",
-                            path, GGUF_QUOTE(kv->key), v);
+        return GGUF_REFUSE(
+            e,
+            "%s: the key \"%.*s\" holds %g, too large for a float; the file is damaged",
+            path, GGUF_QUOTE(kv->key), v);
     *out = (float)v;
     return true;
 }
 
-static bool gguf_kv_bool(const struct gguf_kv *kv, const char *path, bool *out, struct err *e)
+static bool gguf_kv_bool(const struct gguf_kv *kv, const char *path, bool *out,
+                         struct err *e)
 {
     if (kv->array || kv->type != GGUF_BOOL)
         return gguf_wrong_type(kv, path, "a boolean", e);
@@ -178,9 +175,8 @@ static bool gguf_kv_str(const struct gguf_kv *kv, const char *path, struct gguf_
 
 static bool gguf_absent(const struct gguf *g, const char *key, struct err *e)
 {
-    return err_set_kind(e, ERR_MODEL,
-                        "%s: the key \"%s\" is missing; the file is no complete model",
-                        gguf_path(g), key);
+    return GGUF_REFUSE(e, "%s: the key \"%s\" is missing; the file is no complete model",
+                       gguf_path(g), key);
 }
 
 bool gguf_get_u32(const struct gguf *g, const char *key, uint32_t *out, struct err *e)
@@ -201,7 +197,8 @@ bool gguf_get_bool(const struct gguf *g, const char *key, bool *out, struct err 
     return kv ? gguf_kv_bool(kv, gguf_path(g), out, e) : gguf_absent(g, key, e);
 }
 
-bool gguf_get_str(const struct gguf *g, const char *key, struct gguf_str *out, struct err *e)
+bool gguf_get_str(const struct gguf *g, const char *key, struct gguf_str *out,
+                  struct err *e)
 {
     const struct gguf_kv *kv = gguf_find(g, key);
     return kv ? gguf_kv_str(kv, gguf_path(g), out, e) : gguf_absent(g, key, e);
@@ -222,7 +219,8 @@ bool gguf_opt_bool(const struct gguf *g, const char *key, bool *out, struct err 
     return !gguf_find(g, key) || gguf_get_bool(g, key, out, e);
 }
 
-bool gguf_opt_str(const struct gguf *g, const char *key, struct gguf_str *out, struct err *e)
+bool gguf_opt_str(const struct gguf *g, const char *key, struct gguf_str *out,
+                  struct err *e)
 {
     return !gguf_find(g, key) || gguf_get_str(g, key, out, e);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/gguf.h"
 
 /* The metadata of one file. by_key is sorted, made once the list is complete. */
@@ -36,6 +37,9 @@ struct gguf {
     struct buf names;                       /* NUL-terminated, one behind the other */
 };
 
+/* Every refusal here is one of the model. */
+#define GGUF_REFUSE(e, ...) err_set_kind((e), ERR_MODEL, __VA_ARGS__)
+
 /* Text of a foreign string for %.*s: an error quotes its beginning. */
 #define GGUF_QUOTE(s) (int)((s).n < 80 ? (s).n : 80), (s).p
 
@@ -45,20 +49,21 @@ struct gguf_split {
 };
 
 /* Read the file in g->shards[shard]: append its tensors to g and fill meta and split. */
-bool gguf_parse(struct gguf *g, int shard, struct gguf_meta *meta, struct gguf_split *split,
-                struct err *e);
-/* After the last shard: names, the sorted index, duplicates, the promised tensor count. */
+bool gguf_parse(struct gguf *g, int shard, struct gguf_meta *meta,
+                struct gguf_split *split, struct err *e);
+/* After the last shard: names, sorted index, duplicates, the promised tensor count. */
 bool gguf_link(struct gguf *g, struct err *e);
 
-/* True when p begins like a GGUF file of a version and byte order we read. Otherwise e says
- * what the file is instead. */
+/* True when p begins like a GGUF file of a version and byte order we read. Otherwise e
+ * says what the file is instead. */
 bool gguf_recognise(const uint8_t *p, size_t n, const char *path, struct err *e);
 
 const struct gguf_kv *gguf_meta_find(const struct gguf_meta *m, struct gguf_str key);
 void gguf_meta_release(struct gguf_meta *m);
 
 /* The value of one entry; path only stands in the message. */
-bool gguf_kv_u32(const struct gguf_kv *kv, const char *path, uint32_t *out, struct err *e);
+bool gguf_kv_u32(const struct gguf_kv *kv, const char *path, uint32_t *out,
+                 struct err *e);
 
 /* Bytes of a scalar; 0 for strings, arrays and unknown types. */
 size_t gguf_type_size(uint32_t type);

@@ -1,8 +1,9 @@
 /* The table of options and how their values are read and shown.
  *
- * A value is checked completely before it is stored: whole text, finite, in range. Reading
- * goes through strtoll and a C-locale strtod, after a look at the characters, because the
- * C functions alone also take white space, "nan", "0x1p3" and, by locale, a comma. */
+ * A value is checked completely before it is stored: whole text, finite, in range.
+ * Reading goes through strtoll and a C-locale strtod, after a look at the characters,
+ * because the C functions alone also take white space, "nan", "0x1p3" and, by locale, a
+ * comma. */
 #include "config.h"
 
 #include "chat/options.h"
@@ -31,32 +32,36 @@ enum {
 };
 
 const struct chat_option chat_options[] = {
-    { "model", 'm', CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(model), NULL, 0, 0, NULL,
-      "MODEL", OPEN, false, "the model: a GGUF file, or any part of a split one" },
+    { "model", 'm', CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(model), NULL, 0, 0, NULL, "MODEL",
+      OPEN, false, "the model: a GGUF file, or any part of a split one" },
     { "ctx", 'c', CHAT_OPT_INT, CHAT_GROUP_MODEL, AT(ctx), "auto", 1, INT32_MAX, "auto",
       "N", PLACE, false, "positions of context; auto: from free memory and the model" },
-    { "threads", 't', CHAT_OPT_INT, CHAT_GROUP_MODEL, AT(threads), "auto", 1, 1024, "auto",
-      "N", PLACE, false, "compute threads; auto: one for each core that may be used" },
+    { "threads", 't', CHAT_OPT_INT, CHAT_GROUP_MODEL, AT(threads), "auto", 1, 1024,
+      "auto", "N", PLACE, false,
+      "compute threads; auto: one for each core that may be used" },
     { "memory", 0, CHAT_OPT_SIZE, CHAT_GROUP_MODEL, AT(memory), "auto", 1, 0x1p62, "auto",
-      "SIZE", PLACE, false, "memory that may be allocated, such as 512M or 8G; auto: what is free" },
+      "SIZE", PLACE, false,
+      "memory that may be allocated, such as 512M or 8G; auto: what is free" },
     { "device", 0, CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(device), "auto", 0, 0, NULL,
-      "DEVICE", PLACE, false, "auto, cpu, gpu[:N], or fake:FILE to play a script" },
+      "DEVICE", PLACE, false,
+      "where to compute: auto, cpu, gpu[:N], or fake:FILE to play a script" },
     { "cpu", 0, CHAT_OPT_CHOICE, CHAT_GROUP_MODEL, AT(cpu), "auto", 0, 0,
-      "auto|portable|avx2|avx512", "ISA", PLACE, false, "the instruction set of the CPU kernels" },
-    { "chunk", 0, CHAT_OPT_INT, CHAT_GROUP_MODEL, AT(chunk), "256", 1, 65536, NULL,
-      "N", PLACE, false, "positions for each step while the prompt is read" },
+      "auto|portable|avx2|avx512", "ISA", PLACE, false,
+      "the instruction set of the CPU kernels" },
+    { "chunk", 0, CHAT_OPT_INT, CHAT_GROUP_MODEL, AT(chunk), "256", 1, 65536, NULL, "N",
+      PLACE, false, "positions for each step while the prompt is read" },
     { "template", 0, CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(template_name), NULL, 0, 0, NULL,
-      "NAME", TALK | CHAT_CMD_INFO, false,
+      "NAME", TALK | CHAT_CMD_SCORE | CHAT_CMD_INFO, false,
       "the chat template by name; without it the model's own is recognised" },
 
-    { "temp", 0, CHAT_OPT_FLOAT, CHAT_GROUP_SAMPLING, AT(temp), "0.8", 0, 100, NULL,
-      "X", TALK, true, "temperature; 0 takes the most likely token each time" },
+    { "temp", 0, CHAT_OPT_FLOAT, CHAT_GROUP_SAMPLING, AT(temp), "0.8", 0, 100, NULL, "X",
+      TALK, true, "temperature; 0 takes the most likely token each time" },
     { "top-k", 0, CHAT_OPT_INT, CHAT_GROUP_SAMPLING, AT(top_k), "40", 0, INT32_MAX, NULL,
       "N", TALK, true, "sample among the N most likely tokens; 0: off" },
-    { "top-p", 0, CHAT_OPT_FLOAT, CHAT_GROUP_SAMPLING, AT(top_p), "0.95", 0, 1, NULL,
-      "X", TALK, true, "sample among the tokens that make up this probability; 1: off" },
-    { "min-p", 0, CHAT_OPT_FLOAT, CHAT_GROUP_SAMPLING, AT(min_p), "0.05", 0, 1, NULL,
-      "X", TALK, true, "drop tokens below X times the most likely one; 0: off" },
+    { "top-p", 0, CHAT_OPT_FLOAT, CHAT_GROUP_SAMPLING, AT(top_p), "0.95", 0, 1, NULL, "X",
+      TALK, true, "sample among the tokens that make up this probability; 1: off" },
+    { "min-p", 0, CHAT_OPT_FLOAT, CHAT_GROUP_SAMPLING, AT(min_p), "0.05", 0, 1, NULL, "X",
+      TALK, true, "drop tokens below X times the most likely one; 0: off" },
     { "repeat-penalty", 0, CHAT_OPT_FLOAT, CHAT_GROUP_SAMPLING, AT(repeat_penalty), "1",
       0.01, 100, NULL, "X", TALK, true, "make recent tokens less likely; 1: off" },
     { "repeat-last", 0, CHAT_OPT_INT, CHAT_GROUP_SAMPLING, AT(repeat_last), "64", 0,
@@ -64,63 +69,66 @@ const struct chat_option chat_options[] = {
     { "seed", 0, CHAT_OPT_INT, CHAT_GROUP_SAMPLING, AT(seed), "random", 0,
       (double)INT64_MAX, "random", "N", TALK, true,
       "the same seed gives the same text; random: chosen and recorded" },
-    { "predict", 'n', CHAT_OPT_INT, CHAT_GROUP_SAMPLING, AT(n), "none", 1, INT32_MAX, "none",
-      "N", TALK, true, "tokens to generate at most; none: until the end or a full context" },
+    { "predict", 'n', CHAT_OPT_INT, CHAT_GROUP_SAMPLING, AT(n), "none", 1, INT32_MAX,
+      "none", "N", TALK, true,
+      "tokens to generate at most; none: until the end or a full context" },
     { "think", 0, CHAT_OPT_CHOICE, CHAT_GROUP_SAMPLING, AT(think), "auto", 0, 0,
       "auto|on|off|low|high|max", "HOW", TALK, true,
       "whether and how much the model thinks first, where its template knows it" },
 
-    { "system", 's', CHAT_OPT_TEXT, CHAT_GROUP_TALK, AT(system), NULL, 0, 0, NULL,
-      "TEXT", TALK, false, "the system message" },
+    { "system", 's', CHAT_OPT_TEXT, CHAT_GROUP_TALK, AT(system), NULL, 0, 0, NULL, "TEXT",
+      TALK, false, "the system message" },
     { "resume", 0, CHAT_OPT_TEXT, CHAT_GROUP_TALK, AT(resume), NULL, 0, 0, NULL,
-      "SESSION", TALK, false, "go on with a saved conversation: id, beginning of it, file, or last" },
+      "SESSION", TALK, false,
+      "go on with a saved conversation: id, beginning of it, file, or last" },
     { "private", 0, CHAT_OPT_FLAG, CHAT_GROUP_TALK, AT(private_session), NULL, 0, 0, NULL,
       NULL, TALK, false, "save nothing" },
-    { "logprobs", 0, CHAT_OPT_INT, CHAT_GROUP_TALK, AT(logprobs), "5", 0, 64, NULL,
-      "N", TALK | CHAT_CMD_SCORE, true, "alternatives to keep for each token" },
+    { "logprobs", 0, CHAT_OPT_INT, CHAT_GROUP_TALK, AT(logprobs), "5", 0, 64, NULL, "N",
+      TALK | CHAT_CMD_SCORE, true, "alternatives to keep for each token" },
 
-    { "no-chat", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(no_chat), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_ASK, false, "continue the prompt as raw text, with no template" },
-    { "special", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(special), NULL, 0, 0, NULL,
-      NULL, TEXT, false, "names of special tokens in the text stand for those tokens" },
-    { "bos", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(bos), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_TOKENIZE, false, "begin with the token that opens a text" },
-    { "decode", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(decode), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_TOKENIZE, false, "ids in, text out" },
-    { "ids", 0, CHAT_OPT_TEXT, CHAT_GROUP_TEXT, AT(ids), NULL, 0, 0, NULL,
-      "N,...", CHAT_CMD_SCORE, false, "score these token ids instead of a file" },
-    { "logits", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(logits), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_SCORE, false, "with --json or --jsonl: the whole row of logits after each token" },
+    { "no-chat", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(no_chat), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_ASK, false, "continue the prompt as raw text, with no template" },
+    { "special", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(special), NULL, 0, 0, NULL, NULL,
+      TEXT, false, "names of special tokens in the text stand for those tokens" },
+    { "bos", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(bos), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_TOKENIZE, false, "begin with the token that opens a text" },
+    { "decode", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(decode), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_TOKENIZE, false, "ids in, text out" },
+    { "ids", 0, CHAT_OPT_TEXT, CHAT_GROUP_TEXT, AT(ids), NULL, 0, 0, NULL, "N,...",
+      CHAT_CMD_SCORE, false, "score these token ids instead of a file" },
+    { "logits", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(logits), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_SCORE, false,
+      "with --json or --jsonl: the whole row of logits after each token" },
 
     { "prompt-tokens", 0, CHAT_OPT_TEXT, CHAT_GROUP_BENCH, AT(prompt_tokens), "128", 0, 0,
       NULL, "N,...", CHAT_CMD_BENCH, false, "prompt lengths to measure" },
     { "decode-tokens", 0, CHAT_OPT_INT, CHAT_GROUP_BENCH, AT(decode_tokens), "64", 1, 1e6,
       NULL, "N", CHAT_CMD_BENCH, false, "tokens to generate after each prompt" },
-    { "repeat", 0, CHAT_OPT_INT, CHAT_GROUP_BENCH, AT(repeat), "3", 1, 1000, NULL,
-      "N", CHAT_CMD_BENCH, false, "measure so many times and take the median" },
+    { "repeat", 0, CHAT_OPT_INT, CHAT_GROUP_BENCH, AT(repeat), "3", 1, 1000, NULL, "N",
+      CHAT_CMD_BENCH, false, "measure so many times and take the median" },
 
-    { "plain", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(plain), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_CHAT, false, "append-only text instead of the full screen" },
-    { "json", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(json), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_ALL & ~(CHAT_CMD_CHAT | CHAT_CMD_HELP), false, "print JSON" },
-    { "jsonl", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(jsonl), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_TOKENIZE | CHAT_CMD_SCORE, false,
+    { "plain", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(plain), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_CHAT, false, "append-only text instead of the full screen" },
+    { "json", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(json), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_ALL & ~(CHAT_CMD_CHAT | CHAT_CMD_HELP), false, "print JSON" },
+    { "jsonl", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(jsonl), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_TOKENIZE | CHAT_CMD_SCORE, false,
       "one JSON value for each line of input, one for each line of output" },
     { "fold-thinking", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(fold_thinking), NULL, 0, 0,
       NULL, NULL, CHAT_CMD_CHAT, true, "show thinking as one line until it is opened" },
-    { "ascii", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(ascii), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_CHAT, false, "draw lines and marks with ASCII only" },
+    { "ascii", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(ascii), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_CHAT, false, "draw lines and marks with ASCII only" },
     { "color", 0, CHAT_OPT_CHOICE, CHAT_GROUP_OUTPUT, AT(color), "auto", 0, 0,
       "auto|always|never", "WHEN", CHAT_CMD_CHAT | CHAT_CMD_SESSIONS, false,
       "use colour; auto: on a terminal, unless NO_COLOR is set" },
     { "verbose", 'v', CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(verbose), NULL, 0, 0, NULL,
       NULL, CHAT_CMD_ASK | CHAT_CMD_INFO, false,
-      "ask: thinking and speed on stderr; info: the whole metadata" },
+      "with ask: thinking and speed on stderr; with info: the whole metadata" },
 
-    { "trace", 0, CHAT_OPT_TEXT, CHAT_GROUP_COMMON, AT(trace), NULL, 0, 0, NULL,
-      "FILE", CHAT_CMD_ALL, false, "log events and timings to FILE" },
-    { "help", 'h', CHAT_OPT_FLAG, CHAT_GROUP_COMMON, AT(help), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_ALL, false, "print help and exit" },
+    { "trace", 0, CHAT_OPT_TEXT, CHAT_GROUP_COMMON, AT(trace), NULL, 0, 0, NULL, "FILE",
+      CHAT_CMD_ALL, false, "log events and timings to FILE" },
+    { "help", 'h', CHAT_OPT_FLAG, CHAT_GROUP_COMMON, AT(help), NULL, 0, 0, NULL, NULL,
+      CHAT_CMD_ALL, false, "print help and exit" },
     { "version", 'V', CHAT_OPT_FLAG, CHAT_GROUP_COMMON, AT(version), NULL, 0, 0, NULL,
       NULL, CHAT_CMD_ALL, false, "print the version and exit" },
 };
@@ -136,7 +144,8 @@ size_t chat_options_count(void)
 const struct chat_option *chat_option_find(const char *name, size_t len)
 {
     for (size_t i = 0; i < COUNT; i++)
-        if (strlen(chat_options[i].name) == len && !memcmp(chat_options[i].name, name, len))
+        if (strlen(chat_options[i].name) == len &&
+            !memcmp(chat_options[i].name, name, len))
             return &chat_options[i];
     return NULL;
 }
@@ -266,7 +275,8 @@ static bool store(struct chat_settings *s, const struct chat_option *o, const ch
     case CHAT_OPT_SIZE:
         if (value && o->choices && !strcmp(value, o->choices))
             i = (int64_t)o->min - 1;
-        else if (!value || !(o->type == CHAT_OPT_INT ? parse_int : parse_size)(value, &i) ||
+        else if (!value ||
+                 !(o->type == CHAT_OPT_INT ? parse_int : parse_size)(value, &i) ||
                  !in_range(o, (double)i))
             return false;
         *(int64_t *)field(s, o) = i;
@@ -322,8 +332,8 @@ void chat_option_range(const struct chat_option *o, struct buf *out)
         buf_addf(out, ", or %s", o->choices);
 }
 
-bool chat_option_set(struct chat_settings *s, const struct chat_option *o, const char *value,
-                     struct err *e)
+bool chat_option_set(struct chat_settings *s, const struct chat_option *o,
+                     const char *value, struct err *e)
 {
     if (!store(s, o, value)) {
         struct buf range = {0};

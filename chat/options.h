@@ -106,8 +106,8 @@ void chat_settings_copy(struct chat_settings *dst, const struct chat_settings *s
 /* Set one option from text. value is NULL, "on" or "off" for a flag. On failure (kind
  * ERR_USAGE) nothing changes and e says what the option takes; the text begins with the
  * option's name. */
-bool chat_option_set(struct chat_settings *s, const struct chat_option *o, const char *value,
-                     struct err *e);
+bool chat_option_set(struct chat_settings *s, const struct chat_option *o,
+                     const char *value, struct err *e);
 /* Was it set, or is the value the default? */
 bool chat_option_given(const struct chat_settings *s, const struct chat_option *o);
 /* Append the value as text; nothing for a text that is not given. */

@@ -42,10 +42,10 @@ json_t *chat_record_new(const struct chat_model *m, const struct chat_settings *
                               "arch", chat_foreign_text(info->arch),
                               "quant", chat_foreign_text(info->quant),
                               "bytes", (json_int_t)info->file_bytes);
-    json_t *sampler = json_pack("{s:f, s:I, s:f, s:f, s:f, s:I}", "temp", s->temp, "top_k",
-                                (json_int_t)s->top_k, "top_p", s->top_p, "min_p", s->min_p,
-                                "repeat_penalty", s->repeat_penalty, "repeat_last",
-                                (json_int_t)s->repeat_last);
+    json_t *sampler = json_pack("{s:f, s:I, s:f, s:f, s:f, s:I}", "temp", s->temp,
+                                "top_k", (json_int_t)s->top_k, "top_p", s->top_p, "min_p",
+                                s->min_p, "repeat_penalty", s->repeat_penalty,
+                                "repeat_last", (json_int_t)s->repeat_last);
     return json_pack("{s:i, s:s?, s:s, s:s, s:o, s:s?, s:o, s:I, s:I, s:o}", "version", 1,
                      "id", id, "created", created, "program",
                      PACKAGE_NAME " " PACKAGE_VERSION, "model", model, "template",

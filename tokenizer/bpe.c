@@ -1,16 +1,17 @@
 /* Byte-level BPE, GPT-2's and its heirs'. The vocabulary is written in an alphabet of 256
- * printable characters, one for each byte; here every token is taken back to its bytes when
- * the file is read, and text is never written in that alphabet at all.
+ * printable characters, one for each byte; here every token is taken back to its bytes
+ * when the file is read, and text is never written in that alphabet at all.
  *
  * A merge is a pair of ids with a rank. The text is cut into pieces (presplit.c), a piece
  * into bytes, and the pair of lowest rank is merged until none is left.
  *
- * Regular expressions want UTF-8. Bytes that are not are pieces of their own, one for each
- * run, so every text can be written and decodes to the same bytes. */
+ * Regular expressions want UTF-8. Bytes that are not are pieces of their own, one for
+ * each run, so every text can be written and decodes to the same bytes. */
 #include "config.h"
 
 #include "tokenizer/internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <utf8proc.h>
@@ -20,8 +21,8 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* Byte-level alphabet: printable Latin-1 stands for itself, the other 68 bytes are the code
- * points from U+0100 on, in order. */
+/* Byte-level alphabet: printable Latin-1 stands for itself, the other 68 bytes are the
+ * code points from U+0100 on, in order. */
 enum { BPE_ALPHABET = 0x144 };
 
 static void bpe_alphabet(int16_t byte_of[BPE_ALPHABET])
@@ -38,8 +39,8 @@ static void bpe_alphabet(int16_t byte_of[BPE_ALPHABET])
 
 /* Take n bytes at s back to what they stand for; false if a character is not of the
  * alphabet. p has room for n bytes. */
-static bool bpe_unmap(const int16_t byte_of[BPE_ALPHABET], const char *s, size_t n, char *p,
-                      size_t *len)
+static bool bpe_unmap(const int16_t byte_of[BPE_ALPHABET], const char *s, size_t n,
+                      char *p, size_t *len)
 {
     const unsigned char *u = (const unsigned char *)s;
     char *at = p;
@@ -85,10 +86,84 @@ static void bpe_tokens(struct tok *t, const int16_t byte_of[BPE_ALPHABET])
         arena += n;
         tok_map_put(&t->map, t->v, (int32_t)i);
     }
+    tok_map_flush(&t->map, t->v);
     for (int b = 0; b < 256; b++) {
         char c = (char)b;
         t->byte_id[b] = tok_map_get(&t->map, t->v, &c, 1);
     }
+}
+
+struct bpe_merge {
+    size_t at, left_len, right_len;     /* bytes of the two in the batch's text */
+    int32_t left, right, made;          /* -1: no token */
+    uint32_t rank;
+};
+
+struct bpe_batch {
+    struct bpe_merge v[TOK_BATCH];
+    size_t n;
+    struct buf text;
+    int32_t last;                       /* what the merge before made */
+    size_t useless;
+};
+
+/* Add a merge as the file has it, "left right"; false if it is not of that form. */
+static bool bpe_batch_add(const struct tok *t, const int16_t byte_of[BPE_ALPHABET],
+                          struct gguf_str s, uint32_t rank, struct bpe_batch *b)
+{
+    const char *space = s.n > 1 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
+    struct bpe_merge m = { .at = b->text.n, .rank = rank };
+
+    if (!space || space + 1 == s.p + s.n)
+        return false;
+    buf_reserve(&b->text, s.n);
+    char *p = b->text.p + b->text.n;
+    if (bpe_unmap(byte_of, s.p, (size_t)(space - s.p), p, &m.left_len) &&
+        bpe_unmap(byte_of, space + 1, (size_t)(s.p + s.n - space - 1), p + m.left_len,
+                  &m.right_len)) {
+        b->text.n += m.left_len + m.right_len;
+        tok_map_soon(&t->map, p, m.left_len);
+        tok_map_soon(&t->map, p + m.left_len, m.right_len);
+        b->v[b->n++] = m;
+    } else {
+        b->useless++;
+    }
+    return true;
+}
+
+/* What a merge makes. Vocabularies stand in the order in which their tokens were made, so
+ * it is nearly always the token of the merge before, or the next one; no need to look it
+ * up. */
+static int32_t bpe_result(const struct tok *t, const char *p, size_t len, int32_t guess)
+{
+    for (int32_t id = guess; id <= guess + 1; id++)
+        if (id >= 0 && (size_t)id < t->n && t->v[id].type == TOK_NORMAL &&
+            t->v[id].bytes_len == len && memcmp(t->v[id].bytes, p, len) == 0)
+            return id;
+    return tok_map_get(&t->map, t->v, p, len);
+}
+
+static void bpe_batch_put(struct tok *t, struct bpe_batch *b)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        struct bpe_merge *m = &b->v[i];
+        const char *p = b->text.p + m->at;
+        m->left = tok_map_get(&t->map, t->v, p, m->left_len);
+        m->right = tok_map_get(&t->map, t->v, p + m->left_len, m->right_len);
+        m->made = bpe_result(t, p, m->left_len + m->right_len, b->last);
+        if (m->made >= 0)
+            b->last = m->made;
+        tok_pairs_soon(&t->pairs, m->left, m->right);
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        struct bpe_merge *m = &b->v[i];
+        if (m->left >= 0 && m->right >= 0 && m->made >= 0)
+            tok_pairs_put(&t->pairs, m->left, m->right, m->rank, m->made);
+        else
+            b->useless++;
+    }
+    b->n = 0;
+    buf_reset(&b->text);
 }
 
 /* Merges of parts that are no tokens have no effect on any text; they are counted in the
@@ -98,8 +173,8 @@ static bool bpe_merges(struct tok *t, const int16_t byte_of[BPE_ALPHABET],
 {
     const char *key = "tokenizer.ggml.merges";
     const struct gguf_kv *kv = tok_array(g, key, GGUF_STRING, UINT64_MAX, e);
-    struct buf b = { 0 };
-    size_t at = 0, useless = 0;
+    struct bpe_batch b = { .n = 0 };
+    size_t at = 0;
     bool ok = true;
 
     if (!kv)
@@ -107,31 +182,18 @@ static bool bpe_merges(struct tok *t, const int16_t byte_of[BPE_ALPHABET],
     tok_pairs_init(&t->pairs, kv->n);
     for (uint64_t i = 0; i < kv->n && ok; i++) {
         struct gguf_str s = gguf_next_str(kv, &at);
-        const char *space = s.n > 1 ? memchr(s.p + 1, ' ', s.n - 1) : NULL;
-        if (!space || space + 1 == s.p + s.n) {
-            ok = tok_bad(e, g, key, "has an entry %llu that is not two tokens with a space "
-                         "between: \"%.*s\"", (unsigned long long)i,
-                         (int)(s.n < 40 ? s.n : 40), s.p);
-            break;
-        }
-        size_t l, r, n = (size_t)(space - s.p);
-        buf_reset(&b);
-        buf_reserve(&b, s.n);
-        int32_t left = -1, right = -1, id = -1;
-        if (bpe_unmap(byte_of, s.p, n, b.p, &l) &&
-            bpe_unmap(byte_of, space + 1, s.n - n - 1, b.p + l, &r)) {
-            left = tok_map_get(&t->map, t->v, b.p, l);
-            right = tok_map_get(&t->map, t->v, b.p + l, r);
-            id = tok_map_get(&t->map, t->v, b.p, l + r);
-        }
-        if (left >= 0 && right >= 0 && id >= 0)
-            tok_pairs_put(&t->pairs, left, right, (uint32_t)i, id);
-        else
-            useless++;
+        ok = bpe_batch_add(t, byte_of, s, (uint32_t)i, &b) ||
+             tok_bad(e, g, key,
+                     "has an entry %llu that is not two tokens with a space between: "
+                     "\"%.*s\"",
+                     (unsigned long long)i, (int)(s.n < 40 ? s.n : 40), s.p);
+        if (b.n == TOK_BATCH)
+            bpe_batch_put(t, &b);
     }
-    if (ok && useless && log_on())
-        log_line("tokenizer", "%zu merges of parts that are no tokens", useless);
-    buf_release(&b);
+    bpe_batch_put(t, &b);
+    if (ok && b.useless && log_on())
+        log_line("tokenizer", "%zu merges of parts that are no tokens", b.useless);
+    buf_release(&b.text);
     return ok;
 }
 
@@ -159,14 +221,15 @@ static struct merge_pair bpe_find(const struct tok *t, const char *text,
 }
 
 /* One symbol for the byte. Vocabularies made from valid text only have no token for bytes
- * like FF: U+FFFD stands for them, as it does where text is read before it is tokenized. */
+ * like FF: U+FFFD stands for them, as it does where text is decoded before. */
 static void bpe_byte(const struct tok *t, struct tok_work *w, unsigned char c)
 {
     static const unsigned char bad[3] = { 0xEF, 0xBF, 0xBD };
 
     if (t->byte_id[c] >= 0)
         tok_work_sym(w, w->n, 1, t->byte_id[c]);
-    else if (t->byte_id[bad[0]] >= 0 && t->byte_id[bad[1]] >= 0 && t->byte_id[bad[2]] >= 0)
+    else if (t->byte_id[bad[0]] >= 0 && t->byte_id[bad[1]] >= 0 &&
+             t->byte_id[bad[2]] >= 0)
         for (int i = 0; i < 3; i++)
             tok_work_sym(w, w->n, 1, t->byte_id[bad[i]]);
     else if (t->unk >= 0)
@@ -191,42 +254,66 @@ static void bpe_piece(const struct tok *t, const char *p, size_t len, struct tok
         tok_ids_add(out, w->sym[i].id);
 }
 
-/* Nothing below U+0300 changes under NFC, and that begins with byte 0xCC. */
-static bool bpe_needs_nfc(const char *text, size_t len)
+/* Length of the run of characters at s that are (or are not) below U+0300, the first byte
+ * of which is below 0xCC. */
+static size_t bpe_nfc_run(const char *s, size_t n, bool below)
 {
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] >= 0xCC)
-            return true;
-    return false;
+    size_t i = 0;
+
+    while (i < n && (((unsigned char)s[i] < 0xCC) == below || (s[i] & 0xC0) == 0x80))
+        i++;
+    return i;
 }
 
-/* Write text to w->text in normal form C. */
-static void bpe_nfc(const char *text, size_t len, struct tok_work *w)
+/* Append s in normal form C. cp is memory to work in, *cap its size. */
+static void bpe_nfc_span(const char *s, size_t n, utf8proc_int32_t **cp, size_t *cap,
+                         struct buf *out)
 {
     const utf8proc_option_t how = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-    const utf8proc_uint8_t *s = (const utf8proc_uint8_t *)text;
-    utf8proc_ssize_t room = (utf8proc_ssize_t)len;
-    utf8proc_int32_t *cp = NULL;
+    utf8proc_ssize_t got = (utf8proc_ssize_t)n;
 
-    for (;;) {
-        cp = xreallocarray(cp, (size_t)room + 1, sizeof *cp);   /* + 1: reencode's NUL */
-        utf8proc_ssize_t n = utf8proc_decompose(s, (utf8proc_ssize_t)len, cp, room, how);
-        if (n <= room) {
-            n = utf8proc_reencode(cp, n, how);
-            buf_reset(&w->text);
-            buf_add(&w->text, cp, n > 0 ? (size_t)n : 0);
-            free(cp);
-            return;
-        }
-        room = n;
-    }
+    do {
+        size_t room = (size_t)got;
+        MEM_GROW(*cp, *cap, room + 1);                      /* reencode writes a NUL */
+        got = utf8proc_decompose((const utf8proc_uint8_t *)s, (utf8proc_ssize_t)n, *cp,
+                                 (utf8proc_ssize_t)*cap - 1, how);
+    } while (got >= (utf8proc_ssize_t)*cap);
+    got = utf8proc_reencode(*cp, got, how);
+    assert(got > 0);
+    buf_add(out, *cp, (size_t)got);
 }
 
-static void bpe_valid(const struct tok *t, const char *text, size_t len, struct tok_work *w,
-                      struct tok_ids *out)
+/* Append text in normal form C. Nothing below U+0300 changes, unless a mark follows it:
+ * the last character of such a run goes with what comes behind. */
+static void bpe_nfc(const char *text, size_t len, struct buf *out)
 {
-    if ((t->presplit_flags & PRESPLIT_NFC) && bpe_needs_nfc(text, len)) {
-        bpe_nfc(text, len, w);
+    utf8proc_int32_t *cp = NULL;
+    size_t cap = 0;
+
+    for (size_t i = 0; i < len;) {
+        size_t plain = bpe_nfc_run(text + i, len - i, true);
+        if (i + plain < len)
+            while (plain > 0 && (text[i + --plain] & 0xC0) == 0x80)
+                ;
+        buf_add(out, text + i, plain);
+        i += plain;
+        if (i == len)
+            break;
+        size_t base = utf8_char(text + i, len - i);
+        base = (unsigned char)text[i] < 0xCC ? base : 0;
+        size_t n = base + bpe_nfc_run(text + i + base, len - i - base, false);
+        bpe_nfc_span(text + i, n, &cp, &cap, out);
+        i += n;
+    }
+    free(cp);
+}
+
+static void bpe_valid(const struct tok *t, const char *text, size_t len,
+                      struct tok_work *w, struct tok_ids *out)
+{
+    if ((t->presplit_flags & PRESPLIT_NFC) && bpe_nfc_run(text, len, true) < len) {
+        buf_reset(&w->text);
+        bpe_nfc(text, len, &w->text);
         text = w->text.p;
         len = w->text.n;
     }

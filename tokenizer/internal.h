@@ -4,8 +4,9 @@
 /* What the files of tokenizer/ share. Nobody else includes this.
  *
  * A token has a name (as stored in the file) and bytes (the text it stands for). Merging
- * works on bytes only: the map from bytes to ids holds no token that text must not become,
- * so that no text can grow into a control token. Names are matched by struct tok_names. */
+ * works on bytes only: the map from bytes to ids holds no token that text must not
+ * become, so that no text can grow into a control token. Names are matched by struct
+ * tok_names. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,11 +46,11 @@ struct tok_name {
 struct tok_names {
     struct tok_name *v;
     size_t n, cap;
-    uint32_t first[257];    /* names that begin with byte b: v[first[b]] .. v[first[b + 1]] */
+    uint32_t first[257];    /* with first byte b: v[first[b]] .. v[first[b + 1]] */
 };
 
 void tok_names_add(struct tok_names *s, const char *p, size_t n, int32_t id);
-void tok_names_sort(struct tok_names *s);       /* after the last add, before any look-up */
+void tok_names_sort(struct tok_names *s); /* after the last add, before any look-up */
 /* The longest name that text begins with: its length and id, or 0. */
 size_t tok_names_longest(const struct tok_names *s, const char *text, size_t len,
                          int32_t *id);
@@ -59,14 +60,19 @@ void tok_names_release(struct tok_names *s);
 /* ---- map.c: bytes → id, and (left id, right id) → merge ---- */
 
 struct tok_map_slot {
-    uint32_t tag;           /* the other half of the hash: most misses end here */
+    uint64_t word;          /* up to 8 bytes: the bytes themselves; more: their hash */
+    uint32_t len;
     uint32_t id1;           /* id + 1; 0: free */
 };
+
+enum { TOK_BATCH = 16 };    /* look-ups whose memory is fetched at once */
 
 struct tok_map {
     struct tok_map_slot *slot;
     size_t mask;
     uint64_t seed;
+    int32_t late[TOK_BATCH];    /* put, but not yet in the table */
+    int n_late;
 };
 
 struct tok_pair_slot {
@@ -83,6 +89,9 @@ struct tok_pairs {
 
 void tok_map_init(struct tok_map *m, size_t n);
 void tok_map_put(struct tok_map *m, const struct tok_entry *v, int32_t id);
+void tok_map_flush(struct tok_map *m, const struct tok_entry *v); /* after the last put */
+/* These bytes are looked up soon: have their line of memory fetched. */
+void tok_map_soon(const struct tok_map *m, const char *p, size_t n);
 int32_t tok_map_get(const struct tok_map *m, const struct tok_entry *v, const char *p,
                     size_t n);
 void tok_map_release(struct tok_map *m);
@@ -90,6 +99,7 @@ void tok_map_release(struct tok_map *m);
 void tok_pairs_init(struct tok_pairs *m, size_t n);
 void tok_pairs_put(struct tok_pairs *m, int32_t left, int32_t right, uint32_t rank,
                    int32_t id);
+void tok_pairs_soon(const struct tok_pairs *m, int32_t left, int32_t right);
 const struct tok_pair_slot *tok_pairs_get(const struct tok_pairs *m, int32_t left,
                                           int32_t right);
 void tok_pairs_release(struct tok_pairs *m);
@@ -127,10 +137,12 @@ void tok_work_release(struct tok_work *w);
 void tok_work_sym(struct tok_work *w, size_t at, size_t len, int32_t id);
 
 typedef struct merge_pair merge_find(const struct tok *t, const char *text,
-                                     const struct merge_sym *l, const struct merge_sym *r);
+                                     const struct merge_sym *l,
+                                     const struct merge_sym *r);
 /* Merge w->sym[0 .. w->n), neighbours in text, until nothing merges any more: the pair of
  * least order first, the leftmost of equals. O(n log n). */
-void tok_merge(const struct tok *t, const char *text, struct tok_work *w, merge_find *find);
+void tok_merge(const struct tok *t, const char *text, struct tok_work *w,
+               merge_find *find);
 
 /* ---- presplit.c: the text is cut by the model's regular expressions first ---- */
 
@@ -143,9 +155,9 @@ struct presplit_name {
 };
 
 enum presplit_flags {
-    PRESPLIT_NFC = 1,       /* the text is normalised first */
-    PRESPLIT_WHOLE = 2,     /* a piece that is a token is that token, whatever its merges */
-    PRESPLIT_BOS = 4,       /* prompts begin with BOS if the file does not say */
+    PRESPLIT_NFC = 1,   /* the text is normalised first */
+    PRESPLIT_WHOLE = 2, /* a piece that is a token is that token, whatever its merges */
+    PRESPLIT_BOS = 4,   /* prompts begin with BOS if the file does not say */
 };
 
 const struct presplit_name *presplit_find(const char *name, size_t len);
@@ -160,8 +172,8 @@ void presplit_work_release(struct tok_work *w);
 /* ---- the tokenizer ---- */
 
 /* Append the ids of a text without names in it. start: the place is TOK_AT_START. */
-typedef void tok_encode_text(const struct tok *t, const char *text, size_t len, bool start,
-                             struct tok_work *w, struct tok_ids *out);
+typedef void tok_encode_text(const struct tok *t, const char *text, size_t len,
+                             bool start, struct tok_work *w, struct tok_ids *out);
 
 struct tok {
     char kind[64];
@@ -189,7 +201,7 @@ enum { TOK_NAME_MAX = 1024 };
 
 /* tokenizer.c: fill the name indexes and the end marks; types and ids are known. */
 void tok_index(struct tok *t);
-/* A token that the file calls user-defined, though its name is that of a control token. */
+/* Called user-defined by the file, though its name is that of a control token. */
 bool tok_is_control_like(const struct tok_entry *v);
 
 /* spm.c and bpe.c: fill bytes, map and what else is theirs; names and types are known. */
@@ -197,8 +209,8 @@ bool spm_init(struct tok *t, const struct gguf *g, struct err *e);
 bool bpe_init(struct tok *t, const struct gguf *g, struct err *e);
 
 /* load_gguf.c: an array that must be there, of n elements of a type; NULL, e filled. */
-const struct gguf_kv *tok_array(const struct gguf *g, const char *key, enum gguf_type type,
-                                uint64_t n, struct err *e);
+const struct gguf_kv *tok_array(const struct gguf *g, const char *key,
+                                enum gguf_type type, uint64_t n, struct err *e);
 
 /* load_gguf.c: "FILE: KEY ..." with kind ERR_MODEL; returns false. */
 bool tok_bad(struct err *e, const struct gguf *g, const char *key, const char *fmt, ...)

@@ -16,7 +16,7 @@ static void list_encode(const struct tok *t, const char *text, size_t len, bool 
     (void)w;
     for (size_t i = 0; i < len;) {
         int32_t id = -1;
-        i += tok_names_longest(&t->list, text + i, len - i, &id);   /* at least one byte */
+        i += tok_names_longest(&t->list, text + i, len - i, &id); /* at least one byte */
         tok_ids_add(out, id);
     }
 }
@@ -41,8 +41,11 @@ static bool list_fill(struct tok *t, const struct tok_list *list, struct err *e)
         char c = (char)b;
         t->byte_id[b] = tok_names_find(&t->list, &c, 1);
         if (t->byte_id[b] < 0)
-            return err_set(e, "the token list has no token for the byte 0x%02X; every single "
-                           "byte must be in it", b);
+            return err_set(
+                e,
+                "the token list has no token for the byte 0x%02X; every single "
+                "byte must be in it",
+                b);
     }
     return true;
 }

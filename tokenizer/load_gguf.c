@@ -1,7 +1,7 @@
-/* The vocabulary in a GGUF file: the keys tokenizer.ggml.*, described in ggml's docs/gguf.md.
- * Names are borrowed from the mapping. What a file says about itself is believed only where
- * no text could be tokenized wrongly because of it: a vocabulary without a known pre-split
- * is refused, not guessed. */
+/* The vocabulary in a GGUF file: the keys tokenizer.ggml.*, described in ggml's
+ * docs/gguf.md. Names are borrowed from the mapping. What a file says about itself is
+ * believed only where no text could be tokenized wrongly because of it: a vocabulary
+ * without a known pre-split is refused, not guessed. */
 #include "config.h"
 
 #include "tokenizer/internal.h"
@@ -21,8 +21,8 @@ bool tok_bad(struct err *e, const struct gguf *g, const char *key, const char *f
     va_start(ap, fmt);
     buf_vaddf(&b, fmt, ap);
     va_end(ap);
-    err_set_kind(e, ERR_MODEL, "cannot load the tokenizer of %s: %s %s", gguf_path(g), key,
-                 b.p);
+    err_set_kind(e, ERR_MODEL, "cannot load the tokenizer of %s: %s %s", gguf_path(g),
+                 key, b.p);
     buf_release(&b);
     return false;
 }
@@ -33,8 +33,8 @@ static const char *tok_type_name(enum gguf_type type)
            "32-bit integers";
 }
 
-const struct gguf_kv *tok_array(const struct gguf *g, const char *key, enum gguf_type type,
-                                uint64_t n, struct err *e)
+const struct gguf_kv *tok_array(const struct gguf *g, const char *key,
+                                enum gguf_type type, uint64_t n, struct err *e)
 {
     const struct gguf_kv *kv = gguf_find(g, key);
 
@@ -102,22 +102,25 @@ static bool load_types(struct tok *t, const struct gguf *g, bool spm, struct err
     for (size_t i = 0; i < t->n; i++) {
         uint32_t type = gguf_u32_at(kv, i);
         if (type > TOK_BYTE)
-            return tok_bad(e, g, key, "has an unknown type %d for token %zu", (int32_t)type, i);
+            return tok_bad(e, g, key, "has an unknown type %d for token %zu",
+                           (int32_t)type, i);
         t->v[i].type = (uint8_t)(type == 0 ? TOK_NORMAL : type);
         if (tok_is_control_like(&t->v[i]))
             t->v[i].type = TOK_CONTROL;
         if ((t->v[i].type == TOK_USER || t->v[i].type == TOK_CONTROL) &&
             t->v[i].name_len > TOK_NAME_MAX)
-            return tok_bad(e, g, key, "marks token %zu of %u bytes as special; such a name "
-                           "has at most %d", i, t->v[i].name_len, TOK_NAME_MAX);
+            return tok_bad(e, g, key,
+                           "marks token %zu of %u bytes as special; such a name "
+                           "has at most %d",
+                           i, t->v[i].name_len, TOK_NAME_MAX);
     }
     return true;
 }
 
-/* A token that the file names by id. What has such a part to play is a control token, also
- * when the file does not say so: it is not made from text and not shown as text. */
-static bool load_id(struct tok *t, const struct gguf *g, const char *key, enum tok_type type,
-                    int32_t *id, struct err *e)
+/* A token that the file names by id. What has such a part to play is a control token,
+ * also when the file does not say so: it is not made from text and not shown as text. */
+static bool load_id(struct tok *t, const struct gguf *g, const char *key,
+                    enum tok_type type, int32_t *id, struct err *e)
 {
     uint32_t n = UINT32_MAX;
 
@@ -133,7 +136,8 @@ static bool load_id(struct tok *t, const struct gguf *g, const char *key, enum t
 }
 
 /* The ids that SentencePiece gives when nobody asks for others. */
-static int32_t load_default_id(struct tok *t, int32_t id, const char *name, enum tok_type type)
+static int32_t load_default_id(struct tok *t, int32_t id, const char *name,
+                               enum tok_type type)
 {
     if ((size_t)id >= t->n || t->v[id].name_len != strlen(name) ||
         memcmp(t->v[id].name, name, strlen(name)) != 0)
@@ -182,11 +186,15 @@ static bool load_presplit(struct tok *t, const struct gguf *g, struct err *e)
     if (!name) {
         presplit_list(&list);
         if (gguf_find(g, key))
-            tok_bad(e, g, key, "is \"%.*s\", a pre-tokenizer that is not known here; known are "
-                    "%s", (int)(s.n < 40 ? s.n : 40), s.p, list.p);
+            tok_bad(e, g, key,
+                    "is \"%.*s\", a pre-tokenizer that is not known here; known are "
+                    "%s",
+                    (int)(s.n < 40 ? s.n : 40), s.p, list.p);
         else
-            tok_bad(e, g, key, "is missing, and guessing it would tokenize wrongly; convert the "
-                    "model again, or get a newer file (known are %s)", list.p);
+            tok_bad(e, g, key,
+                    "is missing, and guessing it would tokenize wrongly; convert the "
+                    "model again, or get a newer file (known are %s)",
+                    list.p);
         buf_release(&list);
         return false;
     }
@@ -206,8 +214,10 @@ static bool load_family(struct tok *t, const struct gguf *g, struct err *e)
         return false;
     bool spm = s.n == 5 && memcmp(s.p, "llama", 5) == 0;
     if (!spm && !(s.n == 4 && memcmp(s.p, "gpt2", 4) == 0))
-        return tok_bad(e, g, key, "is \"%.*s\"; known are \"llama\" (SentencePiece) and \"gpt2\" "
-                       "(byte-level BPE)", (int)(s.n < 40 ? s.n : 40), s.p);
+        return tok_bad(e, g, key,
+                       "is \"%.*s\"; known are \"llama\" (SentencePiece) and \"gpt2\" "
+                       "(byte-level BPE)",
+                       (int)(s.n < 40 ? s.n : 40), s.p);
     if (!load_names(t, g, e) || !load_types(t, g, spm, e) || !load_ids(t, g, spm, e))
         return false;
     if (spm) {

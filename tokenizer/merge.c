@@ -1,10 +1,10 @@
-/* Merging, the heart of both kinds of BPE: symbols stand in a row, the pair that comes first
- * in the model's order becomes one symbol, until no pair is left that merges.
+/* Merging, the heart of both kinds of BPE: symbols stand in a row, the pair that comes
+ * first in the model's order becomes one symbol, until no pair is left that merges.
  *
- * A word has a few symbols; there the whole row is searched for the next pair, without any
- * bookkeeping. A long row (a line of thirty thousand letters without a space, a whole text
- * for SentencePiece) is a linked list with a heap of candidate pairs. A candidate is not
- * removed when one of its symbols was merged away: it is recognised when it comes up,
+ * A word has a few symbols; there the whole row is searched for the next pair, without
+ * any bookkeeping. A long row (a line of thirty thousand letters without a space, a whole
+ * text for SentencePiece) is a linked list with a heap of candidate pairs. A candidate is
+ * not removed when one of its symbols was merged away: it is recognised when it comes up,
  * because its length is no longer that of the two symbols. */
 #include "config.h"
 
@@ -26,7 +26,8 @@ struct merge_cand {
 void tok_work_sym(struct tok_work *w, size_t at, size_t len, int32_t id)
 {
     MEM_GROW(w->sym, w->sym_cap, w->n + 1);
-    w->sym[w->n++] = (struct merge_sym){ .at = (uint32_t)at, .len = (uint32_t)len, .id = id };
+    w->sym[w->n++] =
+        (struct merge_sym){ .at = (uint32_t)at, .len = (uint32_t)len, .id = id };
 }
 
 void tok_work_release(struct tok_work *w)
@@ -111,9 +112,11 @@ static void merge_try(const struct tok *t, const char *text, struct tok_work *w,
         return;
     struct merge_pair p = find(t, text, &w->sym[left], &w->sym[right]);
     if (p.id >= 0)
-        merge_push(w, (struct merge_cand){ .key = (uint64_t)p.order << 32 | (uint32_t)left,
-                                           .right = right, .id = p.id,
-                                           .len = w->sym[left].len + w->sym[right].len });
+        merge_push(w,
+                   (struct merge_cand){ .key = (uint64_t)p.order << 32 | (uint32_t)left,
+                                        .right = right,
+                                        .id = p.id,
+                                        .len = w->sym[left].len + w->sym[right].len });
 }
 
 static void merge_long(const struct tok *t, const char *text, struct tok_work *w,
@@ -149,7 +152,8 @@ static void merge_long(const struct tok *t, const char *text, struct tok_work *w
     w->n = kept;
 }
 
-void tok_merge(const struct tok *t, const char *text, struct tok_work *w, merge_find *find)
+void tok_merge(const struct tok *t, const char *text, struct tok_work *w,
+               merge_find *find)
 {
     if (w->n < 2)
         return;

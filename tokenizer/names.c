@@ -1,7 +1,7 @@
-/* Names of tokens, sorted, so that the names that share a beginning stand together. Longest
- * match narrows that range byte by byte; most bytes of a text begin no name and cost one
- * look at first[]. Names are limited in length by who adds them, because a text of n bytes
- * may cost n times the longest name. */
+/* Names of tokens, sorted, so that the names that share a beginning stand together.
+ * Longest match narrows that range byte by byte; most bytes of a text begin no name and
+ * cost one look at first[]. Names are limited in length by who adds them, because a text
+ * of n bytes may cost n times the longest name. */
 #include "config.h"
 
 #include "tokenizer/internal.h"
@@ -46,10 +46,10 @@ void tok_names_sort(struct tok_names *s)
     s->first[256] = (uint32_t)i;
 }
 
-/* The first name in [lo, hi) whose byte at depth is not below b; all are longer than depth
- * and equal before it. */
-static size_t tok_names_bound(const struct tok_names *s, size_t lo, size_t hi, size_t depth,
-                              int b)
+/* The first name in [lo, hi) whose byte at depth is not below b; all are longer than
+ * depth and equal before it. */
+static size_t tok_names_bound(const struct tok_names *s, size_t lo, size_t hi,
+                              size_t depth, int b)
 {
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
@@ -72,7 +72,7 @@ size_t tok_names_longest(const struct tok_names *s, const char *text, size_t len
     size_t hi = s->first[(unsigned char)text[0] + 1];
     for (size_t depth = 1; lo < hi; depth++) {
         for (; lo < hi && s->v[lo].n == depth; lo++) {
-            best = depth;               /* of equal names the last counts, as everywhere */
+            best = depth; /* of equal names the last counts, as everywhere */
             *id = s->v[lo].id;
         }
         if (depth == len)

@@ -1,9 +1,10 @@
 /* Byte-level BPE merges inside pieces that a regular expression of the model cuts first.
  *
- * The expressions stand here as the models' tokenizer.json files have them. PCRE2 takes them
- * but for one thing: its \s has U+180E, which is no White_Space since Unicode 6.3, so \s and
- * \S are spelled out before compiling. Where a family has several expressions, each cuts the
- * pieces that the one before it left; what stands between two matches is a piece too.
+ * The expressions stand here as the models' tokenizer.json files have them. PCRE2 takes
+ * them but for one thing: its \s has U+180E, which is no White_Space since Unicode 6.3,
+ * so \s and \S are spelled out before compiling. Where a family has several expressions,
+ * each cuts the pieces that the one before it left; what stands between two matches is a
+ * piece too.
  *
  * Compiled expressions are shared by threads; match data are not and live in tok_work. */
 #include "config.h"
@@ -142,8 +143,8 @@ struct presplit *presplit_new(const char *family)
         size_t at;
         buf_reset(&re);
         presplit_spell(&re, f->step[p->n]);
-        p->code[p->n] = pcre2_compile((PCRE2_SPTR)re.p, re.n, PCRE2_UTF | PCRE2_UCP, &code,
-                                      &at, NULL);
+        p->code[p->n] = pcre2_compile((PCRE2_SPTR)re.p, re.n, PCRE2_UTF | PCRE2_UCP,
+                                      &code, &at, NULL);
         assert(p->code[p->n]);
         pcre2_jit_compile(p->code[p->n], PCRE2_JIT_COMPLETE);   /* or it is interpreted */
     }
@@ -179,8 +180,8 @@ static void presplit_add(struct tok_work *w, size_t len)
 }
 
 /* Cut one piece by one expression, appending to w->cut. */
-static void presplit_step(const struct presplit *p, int step, const char *text, size_t len,
-                          struct tok_work *w)
+static void presplit_step(const struct presplit *p, int step, const char *text,
+                          size_t len, struct tok_work *w)
 {
     PCRE2_SPTR s = (PCRE2_SPTR)text;
     size_t at = 0;
@@ -204,7 +205,8 @@ static void presplit_step(const struct presplit *p, int step, const char *text, 
         presplit_add(w, len - at);
 }
 
-void presplit_cut(const struct presplit *p, const char *text, size_t len, struct tok_work *w)
+void presplit_cut(const struct presplit *p, const char *text, size_t len,
+                  struct tok_work *w)
 {
     if (!w->match)
         w->match = pcre2_match_data_create(1, NULL);

@@ -2,13 +2,14 @@
  * highest score is made first, the leftmost of equals; what is no token in the end is
  * written byte by byte.
  *
- * SentencePiece writes a space as U+2581. Here both the tokens and the text have the space
- * itself: the same symbols, fewer bytes, and a decoded token needs no second look.
+ * SentencePiece writes a space as U+2581. Here both the tokens and the text have the
+ * space itself: the same symbols, fewer bytes, and a decoded token needs no second look.
  *
- * The model merges a whole text at once. But a token with a space inside, behind something
- * else than a space, is rare (in Llama's, Mistral's and Phi's vocabularies there is none, in
- * Gemma's one). Where the byte before a space stands before a space in no token, nothing
- * ever merges across, and the text is cut there into short rows; the ids are the same. */
+ * The model merges a whole text at once. But a token with a space inside, behind
+ * something else than a space, is rare (in Llama's, Mistral's and Phi's vocabularies
+ * there is none, in Gemma's one). Where the byte before a space stands before a space in
+ * no token, nothing ever merges across, and the text is cut there into short rows; the
+ * ids are the same. */
 #include "config.h"
 
 #include "tokenizer/internal.h"
@@ -53,14 +54,14 @@ static int spm_byte(const struct tok_entry *v)
 {
     const char *s = v->name;
 
-    if (v->name_len != 6 || memcmp(s, "<0x", 3) != 0 || s[5] != '>' || spm_hex(s[3]) < 0 ||
-        spm_hex(s[4]) < 0)
+    if (v->name_len != 6 || memcmp(s, "<0x", 3) != 0 || s[5] != '>' ||
+        spm_hex(s[3]) < 0 || spm_hex(s[4]) < 0)
         return -1;
     return spm_hex(s[3]) << 4 | spm_hex(s[4]);
 }
 
-/* A run of spaces that is user-defined: converters store it with spaces, older ones as the
- * model has it. In text it is found in either form. */
+/* A run of spaces that is user-defined: converters store it with spaces, older ones as
+ * the model has it. In text it is found in either form. */
 static void spm_alias(struct tok *t, const struct tok_entry *v, int32_t id, char **arena)
 {
     size_t spaces = 0;
@@ -110,13 +111,15 @@ static void spm_encode(const struct tok *t, const char *text, size_t len, bool s
 
 bool spm_init(struct tok *t, const struct gguf *g, struct err *e)
 {
-    const struct gguf_kv *scores = tok_array(g, "tokenizer.ggml.scores", GGUF_F32, t->n, e);
+    const struct gguf_kv *scores =
+        tok_array(g, "tokenizer.ggml.scores", GGUF_F32, t->n, e);
     size_t room = 0;
 
     if (!scores)
         return false;
     for (size_t i = 0; i < t->n; i++)
-        room += t->v[i].name_len + (t->v[i].type == TOK_USER ? 3 * (size_t)t->v[i].name_len : 1);
+        room += t->v[i].name_len +
+                (t->v[i].type == TOK_USER ? 3 * (size_t)t->v[i].name_len : 1);
     char *arena = t->arena = xmalloc(room);
     tok_map_init(&t->map, t->n);
     memset(t->byte_id, -1, sizeof t->byte_id);
@@ -126,9 +129,10 @@ bool spm_init(struct tok *t, const struct gguf *g, struct err *e)
         if (v->type == TOK_BYTE) {
             int b = spm_byte(v);
             if (b < 0)
-                return tok_bad(e, g, "tokenizer.ggml.tokens", "names token %zu \"%.*s\", which "
-                               "its type says is a byte; a byte is named like <0x0A>", i,
-                               (int)(v->name_len < 40 ? v->name_len : 40), v->name);
+                return tok_bad(e, g, "tokenizer.ggml.tokens",
+                               "names token %zu \"%.*s\", which "
+                               "its type says is a byte; a byte is named like <0x0A>",
+                               i, (int)(v->name_len < 40 ? v->name_len : 40), v->name);
             *arena = (char)b;
             v->bytes = arena++;
             v->bytes_len = 1;
@@ -137,6 +141,7 @@ bool spm_init(struct tok *t, const struct gguf *g, struct err *e)
             spm_text_token(t, v, (int32_t)i, &arena);
         }
     }
+    tok_map_flush(&t->map, t->v);
     t->encode = spm_encode;
     return true;
 }

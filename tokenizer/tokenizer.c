@@ -18,30 +18,34 @@
 /* One call of a family gets at most so much, so that positions fit 32 bits. */
 static const size_t tok_chunk = (size_t)1 << 28;
 
-/* Names that end a turn. EOS and EOT of the file end it too; these are for files that do not
- * name them, and for models that have several. Where user is false, the name is also that of
- * an ordinary tag (</s> ends struck-out text in HTML), so only a control token counts. */
+#define TOK_DEEPSEEK_END \
+    "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"
+
+/* Names that end a turn. EOS and EOT of the file end it too; these are for files that do
+ * not name them, and for models that have several. Where user is false, the name is also
+ * that of an ordinary tag (</s> ends struck-out text in HTML), so only a control token
+ * counts. */
 static const struct tok_end_name {
     const char *name;
     bool user;
 } tok_end_names[] = {
-    { "<|im_end|>", true },                 /* ChatML: Qwen and many others */
-    { "<|eot_id|>", true },                 /* Llama 3 */
-    { "<|eom_id|>", true },                 /* Llama 3, before a tool's answer */
-    { "<|eot|>", true },                    /* Llama 4 */
-    { "<|end|>", true },                    /* Phi */
-    { "<|return|>", true },                 /* gpt-oss */
-    { "<|call|>", true },                   /* gpt-oss, before a tool's answer */
-    { "<|endoftext|>", true },              /* GPT-2 and its heirs */
-    { "<|end_of_text|>", true },            /* Llama 3, Granite */
+    { "<|im_end|>", true },             /* ChatML: Qwen and many others */
+    { "<|eot_id|>", true },             /* Llama 3 */
+    { "<|eom_id|>", true },             /* Llama 3, before a tool's answer */
+    { "<|eot|>", true },                /* Llama 4 */
+    { "<|end|>", true },                /* Phi */
+    { "<|return|>", true },             /* gpt-oss */
+    { "<|call|>", true },               /* gpt-oss, before a tool's answer */
+    { "<|endoftext|>", true },          /* GPT-2 and its heirs */
+    { "<|end_of_text|>", true },        /* Llama 3, Granite */
     { "<|end_of_turn|>", true },
-    { "<|END_OF_TURN_TOKEN|>", true },      /* Command R */
-    { "<|role_end|>", true },               /* Ling */
-    { "[|endofturn|]", true },              /* EXAONE */
-    { "<end_of_turn>", true },              /* Gemma */
-    { "<end_of_utterance>", true },         /* SmolVLM */
-    { "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>", true }, /* DeepSeek */
-    { "</s>", false },                      /* Llama 2, Mistral */
+    { "<|END_OF_TURN_TOKEN|>", true },  /* Command R */
+    { "<|role_end|>", true },           /* Ling */
+    { "[|endofturn|]", true },          /* EXAONE */
+    { "<end_of_turn>", true },          /* Gemma */
+    { "<end_of_utterance>", true },     /* SmolVLM */
+    { TOK_DEEPSEEK_END, true },         /* DeepSeek */
+    { "</s>", false },                  /* Llama 2, Mistral */
     { "<eos>", false },
     { "<EOT>", false },
     { "[EOS]", false },
@@ -142,8 +146,8 @@ const char *tok_kind(const struct tok *t)
 }
 
 /* Text without names, in pieces that the family can count with 32 bits. */
-static void tok_encode_plain(const struct tok *t, const char *text, size_t len, bool start,
-                             struct tok_work *w, struct tok_ids *out)
+static void tok_encode_plain(const struct tok *t, const char *text, size_t len,
+                             bool start, struct tok_work *w, struct tok_ids *out)
 {
     while (len) {
         size_t n = len < tok_chunk ? len : tok_chunk;

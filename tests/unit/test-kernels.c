@@ -1,6 +1,6 @@
 /* Dot products and axpy of every instruction set against sums in double precision, at all
  * small sizes and some larger ones; dots() against dot() bit for bit; and that nothing
- * outside the given vectors is read (exact heap blocks, for the sanitizers) or written. */
+ * outside the vectors is read (exact heap blocks, for the sanitizers) or written. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -53,16 +53,19 @@ static float *random_vector(size_t n, float scale)
 }
 
 /* Any order of summing n products stays within n roundings of the sum of their sizes. */
-static void check_dot(const char *name, float got, const float *a, const float *b, size_t n)
+static void check_dot(const char *name, float got, const float *a, const float *b,
+                      size_t n)
 {
     double sum = 0, size = 0;
     for (size_t i = 0; i < n; i++) {
         sum += (double)a[i] * b[i];
         size += fabs((double)a[i] * b[i]);
     }
-    double bound = ((double)n + 1) * ((double)FLT_EPSILON / 2 * size + (double)FLT_TRUE_MIN);
+    double bound =
+        ((double)n + 1) * ((double)FLT_EPSILON / 2 * size + (double)FLT_TRUE_MIN);
     if (!(fabs(got - sum) <= bound))
-        fail_msg("%s, %zu elements: %a is not within %a of %a", name, n, (double)got, bound, sum);
+        fail_msg("%s, %zu elements: %a is not within %a of %a", name, n, (double)got,
+                 bound, sum);
 }
 
 static void dot_is_near_the_exact_sum(void **state)
@@ -124,7 +127,8 @@ static void odd_values_come_through(void **state)
             free(b);
         }
         if (k) {
-            float big[2] = { FLT_MAX, FLT_MAX }, two[2] = { 2, 2 }, tiny[2] = { 0x1p-149f, 0 };
+            float big[2] = { FLT_MAX, FLT_MAX }, two[2] = { 2, 2 },
+                  tiny[2] = { 0x1p-149f, 0 };
             assert_true(isinf(k->dot(big, two, 2)));
             assert_true(k->dot(tiny, two, 2) == 0x1p-148f);
             assert_true(k->dot(big, two, 0) == 0);
@@ -149,8 +153,8 @@ static void dots_has_the_bits_of_dot(void **state)
                 for (size_t t = 0; t < count; t++) {
                     float one = k->dot(w, x + t * stride, n);
                     if (memcmp(&one, &out[t], sizeof one))
-                        fail_msg("%s: column %zu of %zu, %zu elements: %a, not %a", k->name, t,
-                                 count, n, (double)out[t], (double)one);
+                        fail_msg("%s: column %zu of %zu, %zu elements: %a, not %a",
+                                 k->name, t, count, n, (double)out[t], (double)one);
                 }
                 assert_true(out[count] == 77);
                 free(w);
@@ -158,6 +162,41 @@ static void dots_has_the_bits_of_dot(void **state)
                 free(out);
             }
         }
+    }
+}
+
+static void tile_has_the_bits_of_dot(void **state)
+{
+    enum { ROWS = 5, COUNT = 8 };
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        const struct be_kernels *k = find(sets[s]);
+        for (size_t i = 0; k && i < SIZES; i++)
+            for (size_t rows = 0; rows <= ROWS; rows++)
+                for (size_t count = 0; count <= COUNT; count++) {
+                    size_t n = size_at(i), stride = n + rows % 2;
+                    size_t all = count ? (count - 1) * stride + n : 0;
+                    float *w[ROWS], *x = random_vector(all, 2);
+                    float *out = xmalloc((rows * count + 1) * sizeof *out);
+                    for (size_t r = 0; r < rows; r++)
+                        w[r] = random_vector(n, 2);
+                    out[rows * count] = 77;
+                    k->tile(&(struct be_tile){ (const float *const *)w, x, out, rows,
+                                               count, n, stride });
+                    for (size_t r = 0; r < rows; r++)
+                        for (size_t t = 0; t < count; t++) {
+                            float one = k->dot(w[r], x + t * stride, n);
+                            if (memcmp(&one, &out[r * count + t], sizeof one))
+                                fail_msg(
+                                    "%s: row %zu of %zu, column %zu of %zu, %zu elements",
+                                    k->name, r, rows, t, count, n);
+                        }
+                    assert_true(out[rows * count] == 77);
+                    for (size_t r = 0; r < rows; r++)
+                        free(w[r]);
+                    free(x);
+                    free(out);
+                }
     }
 }
 
@@ -188,7 +227,8 @@ static void axpy_adds_to_each_element(void **state)
             for (int j = 0; j < 20; j++)
                 x[j] = j == 18 ? NAN : j == 3 ? INFINITY : 0x1p-149f, y[j] = 0;
             k->axpy(1, x, y, 20);
-            assert_true(isnan(y[18]) && isinf(y[3]) && y[19] == 0x1p-149f && y[0] == 0x1p-149f);
+            assert_true(isnan(y[18]) && isinf(y[3]) && y[19] == 0x1p-149f &&
+                        y[0] == 0x1p-149f);
         }
     }
 }
@@ -223,6 +263,7 @@ int main(void)
         cmocka_unit_test(dot_counts_each_element_once),
         cmocka_unit_test(odd_values_come_through),
         cmocka_unit_test(dots_has_the_bits_of_dot),
+        cmocka_unit_test(tile_has_the_bits_of_dot),
         cmocka_unit_test(axpy_adds_to_each_element),
     };
     return UNIT_RUN(tests);

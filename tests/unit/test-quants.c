@@ -1,6 +1,6 @@
 /* Dequantisation against what ggml makes of the same blocks (../shared/quants), for every
- * instruction set of the machine; then the instruction sets against each other on blocks with
- * every kind of scale. A NaN may have any bits, all else must be exact. */
+ * instruction set of the machine; then the instruction sets against each other on blocks
+ * with every kind of scale. A NaN may have any bits, all else must be exact. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -18,7 +18,7 @@ static const char *const sets[] = { "portable", "avx2", "avx512" };
 enum { SETS = sizeof sets / sizeof *sets };
 
 static const uint32_t types[] = {
-    GGUF_DT_F32, GGUF_DT_F16, GGUF_DT_BF16, GGUF_DT_Q8_0,
+    GGUF_DT_F32,  GGUF_DT_F16,  GGUF_DT_BF16, GGUF_DT_Q8_0,
     GGUF_DT_Q4_0, GGUF_DT_Q4_1, GGUF_DT_Q5_0, GGUF_DT_Q5_1,
 };
 
@@ -37,7 +37,8 @@ static const struct be_kernels *find(const char *name)
 static bool same(const float *got, const float *want, size_t n, size_t *at)
 {
     for (*at = 0; *at < n; ++*at)
-        if (memcmp(&got[*at], &want[*at], sizeof *got) && !(isnan(got[*at]) && isnan(want[*at])))
+        if (memcmp(&got[*at], &want[*at], sizeof *got) &&
+            !(isnan(got[*at]) && isnan(want[*at])))
             return false;
     return true;
 }
@@ -96,7 +97,8 @@ static void check_vector(json_t *j, const char *blocks, const char *floats, uint
 
 static void vectors_of_ggml_are_met(void **state)
 {
-    static const char *const names[] = { "f16", "bf16", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1" };
+    static const char *const names[] = { "f16",  "bf16", "q8_0", "q4_0",
+                                         "q4_1", "q5_0", "q5_1" };
     (void)state;
     UNIT_NEEDS_SHARED();
 
@@ -116,9 +118,10 @@ static void vectors_of_ggml_are_met(void **state)
 static void type_table_matches_ggml(void **state)
 {
     static const char *const names[] = {
-        "bf16", "f16", "iq1_m", "iq1_s", "iq2_s", "iq2_xs", "iq2_xxs", "iq3_s", "iq3_xxs",
-        "iq4_nl", "iq4_xs", "mxfp4", "nvfp4", "q1_0", "q2_0", "q2_k", "q3_k", "q4_0", "q4_1",
-        "q4_k", "q5_0", "q5_1", "q5_k", "q6_k", "q8_0", "tq1_0", "tq2_0",
+        "bf16",  "f16",     "iq1_m",  "iq1_s",  "iq2_s", "iq2_xs", "iq2_xxs",
+        "iq3_s", "iq3_xxs", "iq4_nl", "iq4_xs", "mxfp4", "nvfp4",  "q1_0",
+        "q2_0",  "q2_k",    "q3_k",   "q4_0",   "q4_1",  "q4_k",   "q5_0",
+        "q5_1",  "q5_k",    "q6_k",   "q8_0",   "tq1_0", "tq2_0",
     };
     (void)state;
     UNIT_NEEDS_SHARED();
@@ -137,7 +140,8 @@ static void type_table_matches_ggml(void **state)
 
 static void removed_and_unknown_types_are_none(void **state)
 {
-    static const uint32_t gone[] = { 4, 5, 31, 32, 33, 36, 37, 38, 43, 63, 64, 9999, UINT32_MAX };
+    static const uint32_t gone[] = { 4,  5,  31, 32, 33,   36,        37,
+                                     38, 43, 63, 64, 9999, UINT32_MAX };
     int known = 0;
     (void)state;
 
@@ -201,12 +205,14 @@ static uint32_t next_random(uint32_t *x)
 }
 
 /* Random blocks whose scales include zeros of both signs, subnormals, the largest half,
- * infinities and NaNs. The formats begin with the scale, and its minimum where they have one. */
-static void fill_blocks(uint8_t *p, size_t n, const struct gguf_dtype_info *d, uint32_t *seed)
+ * infinities and NaNs. The formats begin with the scale, and its minimum where they have
+ * one. */
+static void fill_blocks(uint8_t *p, size_t n, const struct gguf_dtype_info *d,
+                        uint32_t *seed)
 {
     static const uint16_t scales[] = {
-        0, 0x8000, 1, 0x8001, 0x3ff, 0x400, 0x3c00, 0xbc00, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
-        0x7c01, 0x7e00, 0xfdff, 0x2e66, 0x1234,
+        0,      0x8000, 1,      0x8001, 0x3ff,  0x400,  0x3c00, 0xbc00, 0x7bff,
+        0xfbff, 0x7c00, 0xfc00, 0x7c01, 0x7e00, 0xfdff, 0x2e66, 0x1234,
     };
     for (size_t i = 0; i < n; i++)
         p[i] = (uint8_t)next_random(seed);
@@ -226,7 +232,7 @@ static void all_sets_give_the_same_bits(void **state)
     for (int t = 0; t < TYPES; t++) {
         const struct gguf_dtype_info *d = gguf_dtype_info(types[t]);
         for (size_t n = 0; n <= MOST; n += n < 80 * d->block ? d->block : 7 * d->block) {
-            /* Exact sizes on the heap, so that a sanitizer sees a read or write too far. */
+            /* Exact sizes on the heap: a sanitizer sees a read or write too far. */
             size_t bytes = n / d->block * d->bytes, at;
             uint8_t *blocks = xmalloc(bytes);
             float *want = xmalloc(n * sizeof(float)), *got = xmalloc(n * sizeof(float));
@@ -238,8 +244,8 @@ static void all_sets_give_the_same_bits(void **state)
                     continue;
                 k->dequant[types[t]](blocks, got, n);
                 if (!same(got, want, n, &at))
-                    fail_msg("%s %s, %zu elements: element %zu is %a, not %a", k->name, d->name,
-                             n, at, (double)got[at], (double)want[at]);
+                    fail_msg("%s %s, %zu elements: element %zu is %a, not %a", k->name,
+                             d->name, n, at, (double)got[at], (double)want[at]);
             }
             free(blocks);
             free(want);

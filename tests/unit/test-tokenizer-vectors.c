@@ -1,5 +1,5 @@
-/* The tokenizer against reference ids of real vocabularies (../shared/tokenizers/README.md
- * tells where they come from). */
+/* The tokenizer against reference ids of real vocabularies
+ * (../shared/tokenizers/README.md tells where they come from). */
 #include "config.h"
 
 #include "tests/unit/vocab.h"
@@ -18,12 +18,13 @@ static bool excepted(const struct except *x, const char *name)
     return false;
 }
 
-/* Every case of the corpus: names recognised against "ref", plain text against "plain" (or
- * "ref", where the file says that they are the same). */
+/* Every case of the corpus: names recognised against "ref", plain text against "plain"
+ * (or "ref", where the file says that they are the same). */
 static void check_corpus(struct vocab *v, const json_t *expected, const struct except *x)
 {
     json_t *corpus = shared_json("tokenizers/corpus/hard.json");
-    json_t *ref = json_object_get(expected, "ref"), *plain = json_object_get(expected, "plain");
+    json_t *ref = json_object_get(expected, "ref"),
+           *plain = json_object_get(expected, "plain");
     json_t *differs = json_object_get(expected, "llama_cpp_special");
     struct buf text = { 0 };
     int bad = 0, seen = 0;
@@ -41,8 +42,8 @@ static void check_corpus(struct vocab *v, const json_t *expected, const struct e
         tok_encode_special(v->t, text.p, text.n, TOK_AT_START, &ids);
         bad += !same_ids(name, &ids, want);
         ids.n = 0;
-        /* Where llama.cpp differs and "plain" is silent, plain text is what ref is, unless
-         * the text has a name in it. */
+        /* Where llama.cpp differs and "plain" is silent, plain text is what ref is,
+         * unless the text has a name in it. */
         json_t *p = json_object_get(plain, name);
         if (p || !json_object_get(differs, name) || strncmp(name, "special", 7) != 0) {
             tok_encode(v->t, text.p, text.n, TOK_AT_START, &ids);
@@ -86,7 +87,8 @@ static void check_inp(struct vocab *v, const char *base)
             tok_ids_add(&want, (int32_t)id);
         }
         tok_encode(v->t, s, n, TOK_AT_START, &ids);
-        if (ids.n != want.n || (ids.n && memcmp(ids.v, want.v, ids.n * sizeof *ids.v) != 0)) {
+        if (ids.n != want.n ||
+            (ids.n && memcmp(ids.v, want.v, ids.n * sizeof *ids.v) != 0)) {
             print_message("%s, text %d\n", base, seen);
             print_ids("  got", ids.v, ids.n);
             print_ids("  expected", want.v, want.n);
@@ -124,14 +126,18 @@ static void check_bytes(struct vocab *v, enum tok_place place)
         assert_memory_equal(back.p, text.p, text.n);
     }
     for (int round = 0; round < 300; round++) {
-        static const char *const bits[] = { "\xE4\xBD", "\xF0\x9F\x98\x80", " ", "\n", "'s", "\xCC",
-                                            "<|im_end|>", "</s>", "a", "\xED\xA0\x80", "12345" };
+        static const char *const bits[] = {
+            "\xE4\xBD", "\xF0\x9F\x98\x80", " ",    "\n", "'s",
+            "\xCC",     "<|im_end|>",       "</s>", "a",  "\xED\xA0\x80",
+            "12345"
+        };
         buf_reset(&text);
         for (int k = rand_r(&seed) % 40; k >= 0; k--) {
             if (rand_r(&seed) % 3)
                 buf_addc(&text, (char)(rand_r(&seed) >> 7));
             else
-                buf_adds(&text, bits[(size_t)rand_r(&seed) % (sizeof bits / sizeof *bits)]);
+                buf_adds(&text,
+                         bits[(size_t)rand_r(&seed) % (sizeof bits / sizeof *bits)]);
         }
         ids.n = 0;
         buf_reset(&back);
@@ -148,12 +154,14 @@ static void check_bytes(struct vocab *v, enum tok_place place)
     buf_release(&back);
 }
 
-/* A long text of each awkward shape: no time is measured, but what is not near linear would
- * not come to an end here. */
+/* A long text of each awkward shape: no time is measured, but what is not near linear
+ * would not come to an end here. */
 static void check_long(struct vocab *v)
 {
-    static const char *const unit[] = { "a", " ", "\n", "1", "ab", "\xE4\xBD\xA0", "\xFF", "<",
-                                        "=-", "word ", "\xCC\x81", " \n", "'s", "\r" };
+    static const char *const unit[] = {
+        "a", " ",  "\n",    "1",        "ab",  "\xE4\xBD\xA0", "\xFF",
+        "<", "=-", "word ", "\xCC\x81", " \n", "'s",           "\r"
+    };
     struct buf text = { 0 }, back = { 0 };
 
     for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
@@ -172,12 +180,56 @@ static void check_long(struct vocab *v)
     buf_release(&back);
 }
 
-/* Some cannot give every byte back: NFC changes text, and some have no token for bytes that
- * are never in UTF-8. */
+/* The name of every special token: as text it stays text, which no token of the name's
+ * kind is part of; by name it is that token. */
+static void check_names(struct vocab *v)
+{
+    struct tok_ids ids = { 0 };
+    struct buf back = { 0 };
+
+    for (size_t i = 0; i < tok_count(v->t); i++) {
+        size_t len, bytes;
+        const char *name = tok_name(v->t, (int32_t)i, &len);
+        tok_bytes(v->t, (int32_t)i, &bytes);
+        if (!tok_is_special(v->t, (int32_t)i) || bytes)     /* control tokens have none */
+            continue;
+        ids.n = 0;
+        buf_reset(&back);
+        tok_encode(v->t, name, len, TOK_AT_START, &ids);
+        for (size_t k = 0; k < ids.n; k++) {
+            tok_bytes(v->t, ids.v[k], &bytes);
+            assert_true(bytes > 0);
+            assert_false(tok_is_end(v->t, ids.v[k]));
+        }
+        tok_decode(v->t, ids.v, ids.n, TOK_AT_START, TOK_SPECIALS_HIDE, &back);
+        assert_int_equal(back.n, len);
+        assert_memory_equal(back.p, name, len);
+        ids.n = 0;
+        tok_encode_special(v->t, name, len, TOK_AT_START, &ids);
+        assert_int_equal(ids.n, 1);
+        assert_int_equal(ids.v[0], i);
+    }
+    tok_ids_release(&ids);
+    buf_release(&back);
+}
+
+/* Ids of the tokens that end a turn, -1 behind the last. */
+static void check_ends(struct vocab *v, const int32_t *want)
+{
+    for (size_t i = 0; i < tok_count(v->t); i++) {
+        bool end = tok_is_end(v->t, (int32_t)i);
+        if (end != (*want == (int32_t)i))
+            fail_msg("token %zu: end %d", i, end);
+        want += end;
+    }
+}
+
+/* Some cannot give every byte back: NFC changes text, and some have no token for bytes
+ * that are never in UTF-8. */
 enum check_bytes { WRITES_ANY_BYTES, CHANGES_BYTES };
 
 static void check_vocab(const char *name, const char *inp, enum check_bytes bytes,
-                        const struct except *x)
+                        const int32_t *ends, const struct except *x)
 {
     char path[256];
     struct vocab v;
@@ -190,12 +242,16 @@ static void check_vocab(const char *name, const char *inp, enum check_bytes byte
         json_decref(expected);
         skip();
     }
-    assert_int_equal(tok_count(v.t), json_integer_value(json_object_get(expected, "n_vocab")));
+    assert_int_equal(tok_count(v.t),
+                     json_integer_value(json_object_get(expected, "n_vocab")));
     json_t *bos = json_object_get(expected, "add_special_prefix");
     assert_int_equal(tok_adds_bos(v.t), json_array_size(bos));
     if (json_array_size(bos))
         assert_int_equal(tok_bos(v.t), json_integer_value(json_array_get(bos, 0)));
     check_corpus(&v, expected, x);
+    check_names(&v);
+    if (ends)
+        check_ends(&v, ends);
     if (inp)
         check_inp(&v, inp);
     if (bytes == WRITES_ANY_BYTES) {
@@ -211,7 +267,8 @@ static void llama_spm(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("llama-spm", "ggml-vocab-llama-spm.gguf", WRITES_ANY_BYTES, NULL);
+    check_vocab("llama-spm", "ggml-vocab-llama-spm.gguf", WRITES_ANY_BYTES,
+                (const int32_t[]){ 2, -1 }, NULL);
 }
 
 static void phi_3(void **state)
@@ -223,63 +280,100 @@ static void phi_3(void **state)
     };
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("phi-3", "ggml-vocab-phi-3.gguf", WRITES_ANY_BYTES, x);
+    check_vocab("phi-3", "ggml-vocab-phi-3.gguf", WRITES_ANY_BYTES,
+                (const int32_t[]){ 32000, 32007, -1 }, x);
 }
 
 static void mistral_v3(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("mistral-v3-spm", NULL, WRITES_ANY_BYTES, NULL);
+    check_vocab("mistral-v3-spm", NULL, WRITES_ANY_BYTES,
+                (const int32_t[]){ 2, -1 }, NULL);
 }
 
 static void gemma(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("gemma-spm", NULL, WRITES_ANY_BYTES, NULL);
+    check_vocab("gemma-spm", NULL, WRITES_ANY_BYTES,
+                (const int32_t[]){ 1, 106, -1 }, NULL);
 }
 
 static void gpt_2(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("gpt-2", "ggml-vocab-gpt-2.gguf", WRITES_ANY_BYTES, NULL);
+    check_vocab("gpt-2", "ggml-vocab-gpt-2.gguf", WRITES_ANY_BYTES,
+                (const int32_t[]){ 50256, -1 }, NULL);
 }
 
 static void llama_bpe(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("llama-bpe", "ggml-vocab-llama-bpe.gguf", WRITES_ANY_BYTES, NULL);
+    check_vocab("llama-bpe", "ggml-vocab-llama-bpe.gguf", WRITES_ANY_BYTES,
+                (const int32_t[]){ 128001, 128009, -1 }, NULL);
 }
 
 static void qwen2(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("qwen2", "ggml-vocab-qwen2.gguf", CHANGES_BYTES, NULL);
+    check_vocab("qwen2", "ggml-vocab-qwen2.gguf", CHANGES_BYTES,
+                (const int32_t[]){ 151643, 151645, -1 }, NULL);
 }
 
 static void dbrx(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("dbrx", NULL, WRITES_ANY_BYTES, NULL);
+    check_vocab("dbrx", NULL, WRITES_ANY_BYTES, NULL, NULL);
 }
 
 static void olmo(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("olmo", NULL, CHANGES_BYTES, NULL);
+    check_vocab("olmo", NULL, CHANGES_BYTES, NULL, NULL);
 }
 
 static void mpt(void **state)
 {
     (void)state;
     UNIT_NEEDS_SHARED();
-    check_vocab("mpt", "ggml-vocab-mpt.gguf", CHANGES_BYTES, NULL);
+    check_vocab("mpt", "ggml-vocab-mpt.gguf", CHANGES_BYTES, NULL, NULL);
+}
+
+/* Prompts of a model whose ids stand with its expected logits; BOS is the caller's. */
+static void stories260k(void **state)
+{
+    json_t *expected, *run;
+    struct vocab v;
+    size_t i;
+    (void)state;
+    UNIT_NEEDS_SHARED();
+
+    expected = shared_json("models/expected/stories260K.json");
+    assert_true(vocab_open(&v, "models/stories260K.gguf"));
+    assert_true(tok_adds_bos(v.t));
+    assert_int_equal(tok_eos(v.t), 2);
+    json_array_foreach(json_object_get(expected, "runs"), i, run) {
+        json_t *text = json_object_get(run, "prompt");
+        struct tok_ids ids = { 0 };
+        tok_ids_add(&ids, tok_bos(v.t));
+        tok_encode(v.t, json_string_value(text), json_string_length(text), TOK_AT_START,
+                   &ids);
+        assert_true(same_ids("prompt", &ids, json_object_get(run, "prompt_ids")));
+        tok_ids_release(&ids);
+    }
+    assert_true(i >= 3);
+    check_names(&v);
+    check_bytes(&v, TOK_AT_START);
+    check_bytes(&v, TOK_AFTER_TEXT);
+    check_long(&v);
+    vocab_close(&v);
+    json_decref(expected);
 }
 
 int main(void)
@@ -295,6 +389,7 @@ int main(void)
         cmocka_unit_test(dbrx),
         cmocka_unit_test(olmo),
         cmocka_unit_test(mpt),
+        cmocka_unit_test(stories260k),
     };
     return UNIT_RUN(tests);
 }

@@ -1,7 +1,7 @@
 #ifndef UNIT_VOCAB_H
 #define UNIT_VOCAB_H
 
-/* For the tests of the tokenizer: real vocabularies and the JSON lists that go with them. */
+/* For tests of the tokenizer: real vocabularies and the JSON lists that go with them. */
 
 #include "tests/unit/unit.h"
 
@@ -106,13 +106,15 @@ static inline void print_ids(const char *what, const int32_t *v, size_t n)
 }
 
 /* True if ids are those of the JSON list; tells the difference if not. */
-static inline bool same_ids(const char *name, const struct tok_ids *ids, const json_t *want)
+static inline bool same_ids(const char *name, const struct tok_ids *ids,
+                            const json_t *want)
 {
     struct tok_ids w = { 0 };
 
     for (size_t i = 0; i < json_array_size(want); i++)
         tok_ids_add(&w, (int32_t)json_integer_value(json_array_get(want, i)));
-    bool same = ids->n == w.n && (w.n == 0 || memcmp(ids->v, w.v, w.n * sizeof *w.v) == 0);
+    bool same =
+        ids->n == w.n && (w.n == 0 || memcmp(ids->v, w.v, w.n * sizeof *w.v) == 0);
     if (!same) {
         print_message("case %s\n", name);
         print_ids("  got", ids->v, ids->n);

@@ -1,0 +1,94 @@
+/* Write small sound GGUF files for the fuzzers to start from: seeds DIRECTORY. */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "tests/unit/gguf-write.h"
+
+static void write_seed(const char *dir, const char *name, struct gguf_write *w)
+{
+    struct buf file = {0}, path = {0};
+
+    gw_finish(w, &file);
+    buf_addf(&path, "%s/%s", dir, name);
+    FILE *f = fopen(path.p, "w");
+    if (!f || fwrite(file.p, 1, file.n, f) != file.n || fclose(f)) {
+        perror(path.p);
+        exit(1);
+    }
+    buf_release(&file);
+    buf_release(&path);
+    gw_release(w);
+}
+
+/* A vocabulary with a text behind it, as fuzz-tokenizer reads it. */
+static void write_vocab(const char *dir, const char *name, const char *model, const char *pre)
+{
+    static const char *const tokens[] = { "<unk>", "<s>", "a", "b", "ab", "\xE2\x96\x81", "\xC4\xA0",
+                                          "\xE2\x96\x81t", "<0x0A>", "<tool>", "  ", "aba" };
+    static const uint8_t types[] = { 2, 3, 1, 1, 1, 1, 1, 1, 6, 4, 4, 1 };
+    static const char *const merges[] = { "a b", "ab a" };
+    enum { N = sizeof types };
+    struct gguf_write w = {0};
+
+    gw_kv_str(&w, "tokenizer.ggml.model", model);
+    gw_kv_str(&w, "tokenizer.ggml.pre", pre);
+    gw_kv_array(&w, "tokenizer.ggml.tokens", GGUF_STRING, N);
+    for (int i = 0; i < N; i++)
+        gw_str(&w.kv, tokens[i], strlen(tokens[i]));
+    gw_kv_array(&w, "tokenizer.ggml.token_type", GGUF_I32, N);
+    for (int i = 0; i < N; i++)
+        gw_u32(&w.kv, types[i]);
+    gw_kv_array(&w, "tokenizer.ggml.scores", GGUF_F32, N);
+    for (int i = 0; i < N; i++) {
+        float score = -(float)i;
+        buf_add(&w.kv, &score, sizeof score);
+    }
+    gw_kv_array(&w, "tokenizer.ggml.merges", GGUF_STRING, 2);
+    for (int i = 0; i < 2; i++)
+        gw_str(&w.kv, merges[i], strlen(merges[i]));
+    gw_kv_u32(&w, "tokenizer.ggml.bos_token_id", 1);
+    gw_kv_u32(&w, "tokenizer.ggml.eos_token_id", 11);
+    gw_kv(&w, "tokenizer.ggml.add_bos_token", GGUF_BOOL, "\1", 1);
+    gw_kv(&w, "tokenizer.ggml.add_space_prefix", GGUF_BOOL, "\1", 1);
+    gw_pad(&w.data, 32);
+    buf_add(&w.data, "ab  aba<s><tool>\n\xFF" "e\xCC\x81 1\x17\0", 25);
+    write_seed(dir, name, &w);
+}
+
+int main(int argc, char **argv)
+{
+    struct gguf_write w = {0};
+
+    if (argc != 2)
+        return 2;
+    write_seed(argv[1], "empty.gguf", &w);
+
+    gw_everything(&w);
+    write_seed(argv[1], "everything.gguf", &w);
+
+    w = (struct gguf_write){ .version = 2, .align = 64 };
+    gw_kv_u32(&w, "general.alignment", 64);
+    gw_everything(&w);
+    write_seed(argv[1], "version2-align64.gguf", &w);
+
+    gw_kv(&w, "split.no", GGUF_U16, "\0\0", 2);
+    gw_kv(&w, "split.count", GGUF_U16, "\2\0", 2);
+    gw_kv(&w, "split.tensors.count", GGUF_I32, "\4\0\0\0", 4);
+    gw_everything(&w);
+    write_seed(argv[1], "split.gguf", &w);
+
+    for (uint32_t t = 0; t < GGUF_DT_LIMIT; t++) {
+        const struct gguf_dtype_info *d = gguf_dtype_info(t);
+        if (d)
+            gw_tensor(&w, d->name, t, 2, (uint64_t[]){ d->block, 2 }, NULL, 2 * d->bytes);
+    }
+    write_seed(argv[1], "types.gguf", &w);
+    write_vocab(argv[1], "spm.gguf", "llama", "default");
+    write_vocab(argv[1], "bpe.gguf", "gpt2", "llama-bpe");
+    write_vocab(argv[1], "qwen.gguf", "gpt2", "qwen2");
+    return 0;
+}

@@ -1,0 +1,32 @@
+#!/bin/sh
+# Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
+# fuzz-gguf and fuzz-tokenizer start from what ./seeds writes and, where it is there,
+# ../shared/bad-files; a target with a NAME.dict takes words from that. What one finds interesting stays in
+# NAME.corpus beside it and is used again; a finding stays as NAME.crash-... and ends the
+# run with its status.
+set -eu
+
+# Freed memory is kept for a while by the sanitizer; little of it keeps the limit meaningful.
+export ASAN_OPTIONS="quarantine_size_mb=32:${ASAN_OPTIONS:-}"
+seconds=${FUZZ_SECONDS:-10}
+here=tests/fuzz
+shared=${VT_SHARED:-${top_srcdir:-.}/../shared}
+
+mkdir -p $here/seeds.corpus
+$here/seeds $here/seeds.corpus
+bad=
+[ -d "$shared/bad-files" ] && bad=$shared/bad-files
+
+for target; do
+    mkdir -p "$target.corpus"
+    case $target in
+    */fuzz-gguf | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
+    *) from= ;;
+    esac
+    dict=${top_srcdir:-.}/$here/${target##*/fuzz-}.dict
+    echo "$target: $seconds s"
+    # shellcheck disable=SC2046,SC2086
+    "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 -malloc_limit_mb=200 \
+        -max_len=131072 -print_final_stats=1 -verbosity=0 -artifact_prefix="$target." \
+        $([ -e "$dict" ] && echo "-dict=$dict") "$target.corpus" $from
+done

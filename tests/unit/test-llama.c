@@ -1,0 +1,622 @@
+/* The llama on the CPU against what llama.cpp and float64 arithmetic computed
+ * (../shared/models/expected), and against itself: the same bits whatever the threads, the
+ * chunks and the history. */
+#include "config.h"
+
+#include "tests/unit/unit.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <time.h>
+
+#include "backend/backend.h"
+#include "backend/kernels.h"
+#include "backend/sampler.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/gguf.h"
+#include "base/log.h"
+#include "base/mem.h"
+
+/* ---- helpers ---- */
+
+struct model {
+    struct gguf *g;
+    struct be *b;
+    struct be_params p;
+};
+
+static struct gguf *open_gguf(const char *name)
+{
+    char path[4200];
+    struct err e = {0};
+    struct gguf *g;
+
+    snprintf(path, sizeof path, "%s/models/%s", unit_shared(), name);
+    g = gguf_open(path, &e);
+    if (!g)
+        fail_msg("%s", e.text);
+    return g;
+}
+
+static void model_open(struct model *m, const char *name, const char *isa, int threads, int chunk)
+{
+    struct err e = {0};
+
+    m->g = open_gguf(name);
+    m->p = (struct be_params){.gguf = m->g, .device = "cpu", .isa = isa, .threads = threads,
+                              .chunk = chunk, .ctx = 300};
+    m->b = be_open(&m->p, &e);
+    if (!m->b)
+        fail_msg("%s", e.text);
+}
+
+static void model_close(struct model *m)
+{
+    be_free(m->b);
+    gguf_free(m->g);
+}
+
+static json_t *expected(const char *name)
+{
+    char path[4200];
+    json_error_t je;
+    json_t *j;
+
+    snprintf(path, sizeof path, "%s/models/expected/%s.json", unit_shared(), name);
+    j = json_load_file(path, 0, &je);
+    if (!j)
+        fail_msg("%s: %s", path, je.text);
+    return j;
+}
+
+static size_t get_ids(json_t *list, int32_t *out, size_t max)
+{
+    size_t i;
+    json_t *v;
+
+    assert_true(json_is_array(list) && json_array_size(list) <= max);
+    json_array_foreach(list, i, v)
+        out[i] = (int32_t)json_integer_value(v);
+    return json_array_size(list);
+}
+
+static void check_row(const float *row, json_t *want, double tolerance, const char *what)
+{
+    size_t i;
+    json_t *v;
+    double worst = 0;
+
+    assert_true(json_is_array(want));
+    json_array_foreach(want, i, v)
+        worst = fmax(worst, fabs((double)row[i] - json_number_value(v)));
+    if (!(worst <= tolerance))
+        fail_msg("%s: logits differ by %g", what, worst);
+}
+
+static void eval(struct model *m, const int32_t *ids, size_t n, uint32_t pos, enum be_want want)
+{
+    struct err e = {0};
+    enum be_status st = be_eval(m->b, ids, n, pos, want, &e);
+    if (st != BE_OK)
+        fail_msg("status %d: %s", (int)st, e.text);
+}
+
+static const char *const isas[] = {"portable", "avx2", "avx512"};
+
+/* ---- against the oracle ---- */
+
+/* Greedy ids and log-probabilities of every run. */
+static void check_runs(const char *file, const char *isa, double tolerance)
+{
+    struct model m;
+    struct be_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
+    struct be_choice c;
+    struct be_sampler *s;
+    json_t *want = expected(file), *run, *steps;
+    char name[128];
+    size_t r;
+
+    snprintf(name, sizeof name, "%s.gguf", file);
+    model_open(&m, name, isa, 2, 0);
+    s = be_sampler_new(be_info(m.b)->n_vocab);
+    json_array_foreach(json_object_get(want, "runs"), r, run) {
+        int32_t ids[256];
+        size_t n = get_ids(json_object_get(run, "prompt_ids"), ids, 256), k;
+        json_t *v;
+        be_truncate(m.b, 0);
+        eval(&m, ids, n, 0, BE_LOGITS_LAST);
+        check_row(be_logits(m.b, 0), json_object_get(run, "prompt_logits_last"), tolerance, file);
+        steps = json_object_get(run, "greedy");
+        assert_true(json_array_size(steps) > 0);
+        json_array_foreach(steps, k, v) {
+            be_sample(s, &greedy, be_logits(m.b, 0), NULL, 0, be_pos(m.b), 0, 5, &c);
+            assert_int_equal(c.id, json_integer_value(json_object_get(v, "id")));
+            assert_true(fabs(c.lp - json_number_value(json_object_get(v, "logprob"))) <=
+                        tolerance);
+            eval(&m, &c.id, 1, be_pos(m.b), BE_LOGITS_LAST);
+        }
+    }
+    be_sampler_free(s);
+    json_decref(want);
+    model_close(&m);
+}
+
+static void stories_says_what_llama_cpp_says(void **state)
+{
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    for (size_t i = 0; i < 3; i++)
+        if (be_kernels_find(isas[i], NULL))
+            check_runs("stories260K", isas[i], 1e-3);
+    check_runs("stories260K-f16", "auto", 0.05);
+    check_runs("stories260K-bf16", "auto", 0.05);
+    check_runs("llama-2-tiny-random", "auto", 1e-3);
+}
+
+static void quantised_files_match_exact_arithmetic(void **state)
+{
+    static const char *const types[] = {"q4_0", "q4_1", "q5_0", "q5_1", "q8_0"};
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    for (size_t t = 0; t < 5; t++) {
+        struct model m;
+        char name[64], file[80];
+        size_t r;
+        json_t *want, *run;
+        snprintf(name, sizeof name, "stories260K-%s", types[t]);
+        snprintf(file, sizeof file, "%s.gguf", name);
+        want = expected(name);
+        model_open(&m, file, "auto", 2, 0);
+        json_array_foreach(json_object_get(want, "runs"), r, run) {
+            int32_t ids[256];
+            size_t n = get_ids(json_object_get(run, "prompt_ids"), ids, 256);
+            be_truncate(m.b, 0);
+            eval(&m, ids, n, 0, BE_LOGITS_LAST);
+            check_row(be_logits(m.b, 0),
+                      json_object_get(run, "prompt_logits_last_dequantized_f64"), 0.05, name);
+        }
+        json_decref(want);
+        model_close(&m);
+    }
+}
+
+static void q8_0_gives_the_greedy_ids(void **state)
+{
+    json_t *want, *run, *v;
+    struct model m;
+    struct be_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
+    struct be_choice c;
+    int32_t ids[256];
+    size_t k;
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    want = expected("stories260K-q8_0");
+    model_open(&m, "stories260K-q8_0.gguf", "auto", 2, 0);
+    struct be_sampler *s = be_sampler_new(be_info(m.b)->n_vocab);
+    run = json_array_get(json_object_get(want, "runs"), 0);
+    eval(&m, ids, get_ids(json_object_get(run, "prompt_ids"), ids, 256), 0, BE_LOGITS_LAST);
+    json_array_foreach(json_object_get(run, "greedy"), k, v) {
+        be_sample(s, &greedy, be_logits(m.b, 0), NULL, 0, be_pos(m.b), 0, 0, &c);
+        assert_int_equal(c.id, json_integer_value(json_object_get(v, "id")));
+        eval(&m, &c.id, 1, be_pos(m.b), BE_LOGITS_LAST);
+    }
+    be_sampler_free(s);
+    json_decref(want);
+    model_close(&m);
+}
+
+static void perplexity_is_the_oracles(void **state)
+{
+    json_t *want, *ppl;
+    struct model m;
+    struct be_choice c;
+    int32_t ids[512];
+    double nll = 0;
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    want = expected("stories260K");
+    ppl = json_object_get(want, "perplexity");
+    size_t n = get_ids(json_object_get(ppl, "ids"), ids, 512);
+    model_open(&m, "stories260K.gguf", "auto", 2, 50);
+    struct be_sampler *s = be_sampler_new(512);
+    eval(&m, ids, n, 0, BE_LOGITS_ALL);
+    for (size_t i = 0; i + 1 < n; i++) {
+        be_score(s, be_logits(m.b, i), ids[i + 1], 0, &c);
+        nll -= c.lp;
+    }
+    assert_true(fabs(nll / (double)(n - 1) -
+                     json_number_value(json_object_get(ppl, "mean_nll"))) < 1e-4);
+    be_sampler_free(s);
+    json_decref(want);
+    model_close(&m);
+}
+
+/* Every architecture: logits of all positions, read as one chunk, and greedy steps. */
+static void architectures_match(void **state)
+{
+    static const char *const names[] = {"llama3-rope", "qwen2", "qwen3", "mistral3-yarn",
+                                        "smollm3"};
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct model m;
+        struct be_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
+        struct be_choice c;
+        char file[64], name[64];
+        int32_t ids[64], steps[64];
+        json_t *want, *row;
+        size_t k;
+        snprintf(file, sizeof file, "tiny-arch/%s.gguf", names[i]);
+        snprintf(name, sizeof name, "tiny-%s", names[i]);
+        want = expected(name);
+        model_open(&m, file, "auto", 2, 0);
+        struct be_sampler *s = be_sampler_new(512);
+        size_t n = get_ids(json_object_get(want, "prompt_ids"), ids, 64);
+        size_t n_steps = get_ids(json_object_get(want, "greedy_16"), steps, 64);
+        eval(&m, ids, n, 0, BE_LOGITS_ALL);
+        json_array_foreach(json_object_get(want, "logits"), k, row)
+            check_row(be_logits(m.b, k), row, 1e-3, name);
+        for (k = 0; k < n_steps; k++) {
+            be_sample(s, &greedy, be_logits(m.b, k ? 0 : n - 1), NULL, 0, 0, 0, 0, &c);
+            assert_int_equal(c.id, steps[k]);
+            eval(&m, &c.id, 1, be_pos(m.b), BE_LOGITS_LAST);
+        }
+        be_sampler_free(s);
+        json_decref(want);
+        model_close(&m);
+    }
+}
+
+/* ---- against itself ---- */
+
+enum { SELF_N = 70 };
+
+static void self_ids(int32_t *ids)
+{
+    uint32_t x = 5;
+    for (int i = 0; i < SELF_N; i++) {
+        x = x * 1664525 + 1013904223;
+        ids[i] = (int32_t)(x >> 16) % 512;
+        ids[i] = ids[i] < 0 ? -ids[i] : ids[i];
+    }
+}
+
+static void same_bits(const float *a, const float *b, size_t n, const char *what)
+{
+    if (memcmp(a, b, n * sizeof *a))
+        fail_msg("%s: bits differ", what);
+}
+
+static void check_same_bits(const char *file, const char *isa)
+{
+    static const int chunks[] = {1, 2, 3, 7, 64};
+    int32_t ids[SELF_N], other[3] = {9, 8, 7};
+    float *all = xcalloc(SELF_N * 512, sizeof *all);
+    struct model m;
+    char what[128];
+
+    self_ids(ids);
+    model_open(&m, file, isa, 1, 256);
+    eval(&m, ids, SELF_N, 0, BE_LOGITS_ALL);
+    memcpy(all, be_logits(m.b, 0), SELF_N * 512 * sizeof *all);
+    model_close(&m);
+    for (int threads = 1; threads <= 3; threads++)
+        for (size_t k = 0; k < 5; k++) {
+            snprintf(what, sizeof what, "%s %s threads %d chunk %d", file, isa, threads,
+                     chunks[k]);
+            model_open(&m, file, isa, threads, chunks[k]);
+            eval(&m, ids, SELF_N, 0, BE_LOGITS_ALL);
+            same_bits(be_logits(m.b, 0), all, SELF_N * 512, what);
+            be_truncate(m.b, 31);                       /* forget, go astray, come back */
+            eval(&m, other, 3, 31, BE_LOGITS_LAST);
+            eval(&m, ids + 31, SELF_N - 31, 31, BE_LOGITS_LAST);
+            same_bits(be_logits(m.b, 0), all + (SELF_N - 1) * 512, 512, what);
+            eval(&m, ids + 11, 1, 11, BE_LOGITS_LAST);
+            same_bits(be_logits(m.b, 0), all + 11 * 512, 512, what);
+            uint32_t reused;
+            struct err e = {0};
+            assert_int_equal(be_sync(m.b, ids, SELF_N, &reused, NULL, NULL, &e), BE_OK);
+            assert_int_equal(reused, 12);
+            same_bits(be_logits(m.b, 0), all + (SELF_N - 1) * 512, 512, what);
+            model_close(&m);
+        }
+    free(all);
+}
+
+static void bits_do_not_depend_on_threads_chunks_or_history(void **state)
+{
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    for (size_t i = 0; i < 3; i++) {
+        if (!be_kernels_find(isas[i], NULL))
+            continue;
+        check_same_bits("stories260K.gguf", isas[i]);
+        check_same_bits("stories260K-q8_0.gguf", isas[i]);
+        check_same_bits("stories260K-q4_1.gguf", isas[i]);
+        check_same_bits("tiny-arch/qwen3.gguf", isas[i]);
+        check_same_bits("tiny-arch/mistral3-yarn.gguf", isas[i]);
+    }
+}
+
+static void a_state_goes_back_into_its_like_only(void **state)
+{
+    struct model m, other;
+    struct buf saved = {0};
+    struct err e = {0};
+    int32_t ids[SELF_N];
+    float *row;
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    self_ids(ids);
+    model_open(&m, "stories260K.gguf", "auto", 2, 16);
+    eval(&m, ids, 50, 0, BE_LOGITS_LAST);
+    assert_true(be_state_save(m.b, &saved, &e));
+    eval(&m, ids + 50, 20, 50, BE_LOGITS_LAST);
+    row = xcalloc(512, sizeof *row);
+    memcpy(row, be_logits(m.b, 0), 512 * sizeof *row);
+    assert_true(be_state_restore(m.b, saved.p, saved.n, &e));
+    assert_int_equal(be_pos(m.b), 50);
+    assert_memory_equal(be_ids(m.b), ids, 50 * sizeof *ids);
+    eval(&m, ids + 50, 20, 50, BE_LOGITS_LAST);
+    same_bits(be_logits(m.b, 0), row, 512, "restored");
+
+    struct be_params p = m.p;               /* another context of the same model */
+    p.ctx = 77;
+    p.threads = 1;
+    struct be *b = be_open(&p, &e);
+    assert_non_null(b);
+    assert_true(be_state_restore(b, saved.p, saved.n, &e));
+    assert_int_equal(be_eval(b, ids + 50, 20, 50, BE_LOGITS_LAST, &e), BE_OK);
+    same_bits(be_logits(b, 0), row, 512, "restored elsewhere");
+    be_free(b);
+    p.ctx = 49;
+    b = be_open(&p, &e);
+    assert_false(be_state_restore(b, saved.p, saved.n, &e));
+    assert_int_equal(e.kind, ERR_CONTEXT);
+    be_free(b);
+
+    model_open(&other, "stories260K-f16.gguf", "auto", 1, 0);
+    assert_false(be_state_restore(other.b, saved.p, saved.n, &e));
+    assert_non_null(strstr(e.text, "another model"));
+    model_close(&other);
+    for (size_t n = 0; n < saved.n; n += n < 400 ? 1 : 997)
+        assert_false(be_state_restore(m.b, saved.p, n, &e));
+    for (size_t i = 0; i < saved.n; i += i < 400 ? 1 : 997) {
+        saved.p[i] ^= 16;
+        assert_false(be_state_restore(m.b, saved.p, saved.n, &e));
+        saved.p[i] ^= 16;
+    }
+    assert_int_equal(be_pos(m.b), 70);      /* refused states change nothing */
+    free(row);
+    buf_release(&saved);
+    model_close(&m);
+}
+
+static void ids_and_positions_are_checked(void **state)
+{
+    struct model m;
+    struct err e = {0};
+    int32_t ids[400] = {1};
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    model_open(&m, "stories260K.gguf", "auto", 1, 64);
+    eval(&m, ids, 3, 0, BE_LOGITS_LAST);
+    assert_int_equal(be_eval(m.b, ids, 298, 3, BE_LOGITS_LAST, &e), BE_FULL);
+    assert_int_equal(e.kind, ERR_CONTEXT);
+    assert_int_equal(be_pos(m.b), 3);
+    ids[100] = 512;
+    assert_int_equal(be_eval(m.b, ids, 297, 3, BE_LOGITS_LAST, &e), BE_FAILED);
+    ids[100] = -1;
+    assert_int_equal(be_eval(m.b, ids, 297, 3, BE_LOGITS_LAST, &e), BE_FAILED);
+    assert_int_equal(be_pos(m.b), 3);
+    ids[100] = 511;
+    eval(&m, ids, 297, 3, BE_LOGITS_LAST);
+    assert_int_equal(be_pos(m.b), 300);
+    model_close(&m);
+}
+
+/* ---- cancelling ---- */
+
+struct canceller {
+    atomic_bool flag;
+    long long set_at;
+};
+
+static void *cancel_later(void *arg)
+{
+    struct canceller *c = arg;
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    c->set_at = log_now_us();
+    atomic_store(&c->flag, true);
+    return NULL;
+}
+
+static void a_cancel_is_felt_and_leaves_a_good_cache(void **state)
+{
+    struct model m;
+    struct canceller c = {0};
+    struct err e = {0};
+    int32_t *ids = xcalloc(4000, sizeof *ids);
+    float row[512];
+    pthread_t t;
+    (void)state;
+    if (!unit_shared())
+        free(ids);
+    UNIT_NEEDS_SHARED();
+    for (int i = 0; i < 4000; i++)
+        ids[i] = 3 + i * 7 % 500;
+    m.g = open_gguf("stories260K.gguf");
+    m.p = (struct be_params){.gguf = m.g, .isa = "portable", .ctx = 4000, .chunk = 32,
+                             .threads = 2, .cancel = &c.flag};
+    m.b = be_open(&m.p, &e);
+    assert_non_null(m.b);
+    assert_non_null(strstr(be_info(m.b)->why_ctx, "2048"));
+    assert_int_equal(pthread_create(&t, NULL, cancel_later, &c), 0);
+    assert_int_equal(be_eval(m.b, ids, 4000, 0, BE_LOGITS_LAST, &e), BE_CANCELLED);
+    long long late = log_now_us() - c.set_at;
+    pthread_join(t, NULL);
+    assert_true(late < 100000);
+    assert_true(be_pos(m.b) < 4000 && be_pos(m.b) % 32 == 0);
+    assert_int_equal(be_eval(m.b, ids, 1, 0, BE_LOGITS_LAST, &e), BE_CANCELLED);
+
+    atomic_store(&c.flag, false);
+    assert_int_equal(be_sync(m.b, ids, 200, NULL, NULL, NULL, &e), BE_OK);
+    memcpy(row, be_logits(m.b, 0), sizeof row);
+    be_truncate(m.b, 0);
+    assert_int_equal(be_sync(m.b, ids, 200, NULL, NULL, NULL, &e), BE_OK);
+    same_bits(row, be_logits(m.b, 0), 512, "after a cancel");
+    model_close(&m);
+    free(ids);
+}
+
+/* ---- files that must be refused, and the description ---- */
+
+static void bad_numbers_and_shapes_are_refused(void **state)
+{
+    static const struct {
+        const char *file, *word;    /* NULL: taken */
+    } files[] = {
+        {"ok.gguf", NULL},
+        {"hp-attention-head_count-0.gguf", "attention.head_count"},
+        {"hp-attention-head_count_kv-0.gguf", "attention.head_count_kv"},
+        {"hp-attention-head_count_kv-64.gguf", "attention.head_count_kv"},
+        {"hp-block_count-1000.gguf", "block_count"},
+        {"hp-block_count-2147483647.gguf", "block_count"},
+        {"hp-context-max.gguf", NULL},
+        {"hp-embedding_length-0.gguf", "embedding_length"},
+        {"hp-embedding_length-4294967295.gguf", "embedding_length"},
+        {"hp-eps-nan.gguf", "layer_norm_rms_epsilon"},
+        {"hp-missing.gguf", "head_count"},
+        {"hp-rope-dimension_count-1024.gguf", "rope.dimension_count"},
+        {"hp-string.gguf", "block_count"},
+        {"shape-small.gguf", "must be"},
+        {"shape-swapped.gguf", "token_embd.weight is 300 x 32 and"},
+        {"vocab-count.gguf", "tokens"},
+        {"no-tensors.gguf", "tensor"},
+        {"arch-unknown.gguf", "it knows llama, qwen2"},
+        {"arch-missing.gguf", "general.architecture"},
+        {"arch-number.gguf", "general.architecture"},
+    };
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[4200];
+        struct err e = {0};
+        snprintf(path, sizeof path, "%s/bad-files/%s", unit_shared(), files[i].file);
+        struct gguf *g = gguf_open(path, &e);
+        if (!g)
+            fail_msg("%s", e.text);
+        struct be_params p = {.gguf = g, .threads = 1, .memory = 100 << 20};
+        struct be *b = be_open(&p, &e);
+        if (!b != !!files[i].word)
+            fail_msg("%s: %s", files[i].file, b ? "was taken" : e.text);
+        if (!b) {
+            assert_int_equal(e.kind, ERR_MODEL);
+            if (!strstr(e.text, files[i].word) || !strstr(e.text, files[i].file) ||
+                strchr(e.text, '\x1b'))
+                fail_msg("%s: %s", files[i].file, e.text);
+        } else {
+            be_free(b);
+            b = be_probe(&p, &e);
+            assert_non_null(b);
+        }
+        be_free(b);
+        gguf_free(g);
+    }
+}
+
+static void others_are_refused_by_name(void **state)
+{
+    static const struct {
+        const char *file, *word;
+    } files[] = {
+        {"tiny-arch/mixtral.gguf", "experts"},
+        {"tiny-arch/gemma3.gguf", "gemma3"},
+        {"tiny-arch/llama256-q4_k.gguf", "Q4_K"},
+    };
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        struct gguf *g = open_gguf(files[i].file);
+        struct be_params p = {.gguf = g, .threads = 1};
+        struct err e = {0};
+        assert_null(be_open(&p, &e));
+        assert_int_equal(e.kind, ERR_MODEL);
+        if (!strstr(e.text, files[i].word))
+            fail_msg("%s", e.text);
+        gguf_free(g);
+    }
+}
+
+static void the_context_follows_memory(void **state)
+{
+    struct gguf *g;
+    struct err e = {0};
+    struct be_plan plan;
+    struct be *b;
+    (void)state;
+    UNIT_NEEDS_SHARED();
+    g = open_gguf("stories260K.gguf");
+    struct be_params p = {.gguf = g, .threads = 2, .chunk = 8};
+    b = be_probe(&p, &e);
+    assert_int_equal(be_info(b)->ctx, 2048);
+    assert_non_null(strstr(be_info(b)->why_ctx, "trained"));
+    be_plan(b, &plan);
+    assert_int_equal(plan.kv_per_position, 5 * 4 * (8 + 8) * 4);
+    assert_int_equal(plan.kv, plan.kv_per_position * 2048);
+    assert_true(plan.ctx == 2048 && plan.ctx_max > 2048 && plan.free_memory > 0);
+    assert_true(plan.weights > 1000000 && plan.weights < be_info(b)->file_bytes);
+    assert_string_equal(plan.kv_type, "F32");
+    assert_string_equal(be_info(b)->quant, "F32");
+    assert_int_equal(be_info(b)->n_heads, 8);
+    assert_int_equal(be_info(b)->head_dim, 8);
+    be_free(b);
+
+    p.memory = 1 << 20;                         /* one MiB holds some 700 positions */
+    b = be_open(&p, &e);
+    assert_non_null(b);
+    be_plan(b, &plan);
+    assert_true(plan.ctx >= 256 && plan.ctx < 1024);
+    assert_true(plan.kv + plan.scratch <= p.memory);
+    assert_non_null(strstr(be_info(b)->why_ctx, "memory limit"));
+    be_free(b);
+    p.ctx = 2048;                               /* but not so many */
+    assert_null(be_open(&p, &e));
+    assert_int_equal(e.kind, ERR_FAILED);
+    assert_non_null(strstr(e.text, "2048"));
+    b = be_probe(&p, &e);
+    assert_non_null(b);
+    be_plan(b, &plan);
+    assert_true(plan.kv + plan.scratch > p.memory);
+    be_free(b);
+    p.memory = 1000;
+    p.ctx = 0;
+    assert_null(be_open(&p, &e));
+    assert_int_equal(e.kind, ERR_FAILED);
+    p.isa = "mmx";
+    assert_null(be_open(&p, &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    gguf_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stories_says_what_llama_cpp_says),
+        cmocka_unit_test(quantised_files_match_exact_arithmetic),
+        cmocka_unit_test(q8_0_gives_the_greedy_ids),
+        cmocka_unit_test(perplexity_is_the_oracles),
+        cmocka_unit_test(architectures_match),
+        cmocka_unit_test(bits_do_not_depend_on_threads_chunks_or_history),
+        cmocka_unit_test(a_state_goes_back_into_its_like_only),
+        cmocka_unit_test(ids_and_positions_are_checked),
+        cmocka_unit_test(a_cancel_is_felt_and_leaves_a_good_cache),
+        cmocka_unit_test(bad_numbers_and_shapes_are_refused),
+        cmocka_unit_test(others_are_refused_by_name),
+        cmocka_unit_test(the_context_follows_memory),
+    };
+    return UNIT_RUN(tests);
+}
