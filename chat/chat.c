@@ -27,18 +27,24 @@ static bool chat_last_is_status(const struct chat *c)
     return c->queue.n && c->queue.v[c->queue.n - 1].type == CHAT_EV_STATUS;
 }
 
-void chat_push(struct chat *c, struct chat_event *ev)
+/* The lock is held. */
+static void chat_push_locked(struct chat *c, struct chat_event *ev)
 {
     log_line("event", "%s message %d", chat_event_type_name(ev->type), ev->message);
-    pthread_mutex_lock(&c->lock);
-    if (ev->type != CHAT_EV_STATUS || !chat_last_is_status(c)) {
-        chat_events_add(&c->queue, ev);
-        /* One byte says "not empty"; more would only fill the pipe. */
-        if (c->queue.n == 1) {
-            ssize_t done = write(c->wake[1], "", 1);
-            (void)done;
-        }
+    if (ev->type == CHAT_EV_STATUS && chat_last_is_status(c))
+        return;
+    chat_events_add(&c->queue, ev);
+    /* One byte says "not empty"; more would only fill the pipe. */
+    if (c->queue.n == 1) {
+        ssize_t done = write(c->wake[1], "", 1);
+        (void)done;
     }
+}
+
+void chat_push(struct chat *c, struct chat_event *ev)
+{
+    pthread_mutex_lock(&c->lock);
+    chat_push_locked(c, ev);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -108,10 +114,11 @@ static void chat_run_job(struct chat *c, struct chat_job *job)
     pthread_mutex_lock(&c->lock);
     c->last_error = ok ? (struct err){0} : e;
     c->busy = false;
+    /* In one step with busy: a front end that answers READY with a request is not refused,
+     * and one that waited for the job finds its READY in the queue, not in the next turn. */
+    chat_push_locked(c, &ready);
     pthread_cond_broadcast(&c->changed);
     pthread_mutex_unlock(&c->lock);
-    /* After busy is false: a front end that answers READY with a request is not refused. */
-    chat_push(c, &ready);
 }
 
 static void *chat_worker(void *arg)

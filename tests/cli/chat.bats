@@ -75,7 +75,7 @@ open_stdin()
     v ask --device fake:fake.jsonl "the first message"
     run -0 timeout 20 bash -c 'printf "more\n" | "$VITRINE" --resume last --device fake:fake.jsonl'
     run -0 v sessions show last
-    [[ $output == *"the first message"*"more"* ]]
+    [[ $output == *"the first message"*"more"* ]] || { echo "$output"; ls -l "$HOME"/.local/share/vitrine/sessions; false; }
     run -1 --separate-stderr timeout 20 "$VITRINE" --resume nonesuch --device fake:fake.jsonl < /dev/null
     [[ $stderr == *nonesuch* ]]
 }
