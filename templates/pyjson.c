@@ -1,6 +1,6 @@
 /* Reading: recursive descent over checked bytes. Printing: Python's choices, which are
- * other escapes (none but those JSON demands), other number formats and, on demand, sorted
- * keys.
+ * other escapes (none but those JSON demands), other number formats and, on demand,
+ * sorted keys.
  *
  * Numbers never go through printf's or strtod's decimal point, which follows the locale:
  * 1.25e3 is read as 125e1, and printed digits are put together here. */
@@ -118,9 +118,9 @@ static bool digits_next(char *digits, int n)
     return false;
 }
 
-/* The shortest digits that read back as v > 0. printf gives the nearest of a length; below
- * a power of two doubles lie closer than above it, so that one may fail where its upper
- * neighbour reads back. */
+/* The shortest digits that read back as v > 0. printf gives the nearest of a length;
+ * below a power of two doubles lie closer than above it, so that one may fail where its
+ * upper neighbour reads back. */
 static int shortest_digits(double v, char digits[20], int *exponent)
 {
     for (int n = 1; n <= 17; n++) {

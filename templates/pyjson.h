@@ -16,7 +16,7 @@ struct buf;
 
 enum pyjson_read {
     PYJSON_STRICT = 0,
-    PYJSON_NAN = 1,             /* NaN, Infinity and -Infinity are numbers, as in Python */
+    PYJSON_NAN = 1,             /* NaN, Infinity, -Infinity are numbers, as in Python */
     PYJSON_NUMBER_TEXT = 2,     /* keep the spelling of every number: 1.0, 1e2, -0 */
 };
 

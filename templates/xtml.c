@@ -1,5 +1,5 @@
-/* XTML, the outside of it: the order of a conversation, what the program itself says to the
- * model, and segments.
+/* XTML, the outside of it: the order of a conversation, what the program itself says to
+ * the model, and segments.
  *
  * The model was trained on segments that are encoded one by one: the name of a tag, the
  * space and the name of an attribute, its ="", its value, a body. So nothing here joins
@@ -213,12 +213,12 @@ static bool xtml_effort(struct xtml_job *j, const json_t *options, struct err *e
         i++;
     if (i == 3)
         return err_set_kind(e, ERR_USAGE,
-                            "unsupported thinking_effort \"%s\": the model knows low, high "
-                            "and max", effort);
+                            "unsupported thinking_effort \"%s\": the model knows low, "
+                            "high and max", effort);
     buf_addf(&b,
-             "`thinking_effort` guides on how much to think in your thinking channel (not "
-             "including the response channel), supported values include `low`, `medium`, "
-             "`high`, and `max`.\n"
+             "`thinking_effort` guides on how much to think in your thinking channel "
+             "(not including the response channel), supported values include `low`, "
+             "`medium`, `high`, and `max`.\n"
              "Now the system is invoked with `thinking_effort=%s`.",
              effort);
     xtml_note(j, "thinking-effort", b.p, b.n);
@@ -262,7 +262,8 @@ static const json_t *xtml_schema(const json_t *options, const json_t *format)
 static void xtml_response_format(struct xtml_job *j, const json_t *options)
 {
     const json_t *format = json_object_get(options, "response_format");
-    const json_t *type = json_is_object(format) ? json_object_get(format, "type") : format;
+    const json_t *inner = json_object_get(format, "type");
+    const json_t *type = json_is_object(format) ? inner : format;
     const char *name = pyjson_is_string(type) ? json_string_value(type) : "";
     bool schema = !strcmp(name, "json_schema");
     struct buf b = {0};
@@ -271,8 +272,8 @@ static void xtml_response_format(struct xtml_job *j, const json_t *options)
         return;
     buf_addf(&b,
              "The system is invoked with `response_format=%s`.\n"
-             "Your response must be raw JSON data without markdown code blocks (```json) or "
-             "any additional formatting.",
+             "Your response must be raw JSON data without markdown code blocks (```json) "
+             "or any additional formatting.",
              name);
     if (schema) {
         buf_adds(&b, "\nThe JSON data must match the following schema:\n```json\n");

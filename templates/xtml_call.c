@@ -1,8 +1,8 @@
 /* XTML, a call as the model writes it: attributes, typed arguments, JSON of them.
  *
  * Numbers, lists and objects are put into the arguments as they are written, so that 1.0
- * stays 1.0; jansson's object keeps keys in order and the last of two values. Nothing that
- * is wrong with a call loses text: raw has all of it. */
+ * stays 1.0; jansson's object keeps keys in order and the last of two values. Nothing
+ * that is wrong with a call loses text: raw has all of it. */
 #include "config.h"
 
 #include <assert.h>

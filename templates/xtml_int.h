@@ -88,8 +88,8 @@ struct xtml_call {
     size_t error_at;
 };
 
-/* header is what stands between the marker and <|sep|>, trimmed, tag included; at is where
- * in raw the tag begins. */
+/* header is what stands between the marker and <|sep|>, trimmed, tag included; at is
+ * where in raw the tag begins. */
 void xtml_call_begin(struct xtml_call *c, const char *header, size_t n);
 void xtml_call_argument(struct xtml_call *c, const char *header, size_t n, size_t at);
 void xtml_call_block(struct xtml_call *c, size_t at);

@@ -148,7 +148,8 @@ static bool xtml_arguments(struct xtml_job *j, const json_t *arguments, struct e
 
 /* Arguments as JSON text: numbers stay as they are written there, which is how the model
  * wrote them if it did. Text that is no JSON is given back to it as it is. */
-static bool xtml_arguments_text(struct xtml_job *j, const char *s, size_t n, struct err *e)
+static bool xtml_arguments_text(struct xtml_job *j, const char *s, size_t n,
+                                struct err *e)
 {
     json_t *arguments;
     bool ok;
@@ -205,8 +206,8 @@ static bool xtml_calls(struct xtml_job *j, const json_t *calls, struct err *e)
 
 /* ---- an assistant ---- */
 
-/* What closes a message that ended in a state of the stream; "/" before a tag closes it. A
- * message without a response channel gets an empty one: every message has one. */
+/* What closes a message that ended in a state of the stream; "/" before a tag closes it.
+ * A message without a response channel gets an empty one: every message has one. */
 static const struct xtml_closing {
     const char *state, *tags[5];
 } xtml_closings[] = {

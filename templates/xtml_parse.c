@@ -5,9 +5,9 @@
  * header, in the mode the message is in, picks a row of xtml_rules; where none fits, a
  * header is ordinary text in the modes that have a body and means nothing elsewhere.
  *
- * Held bytes are always the last ones, head before part, so runs leave in order, and every
- * byte is treated alike however it arrives. The text of a marker goes into raw and values
- * from its name, because a special token may come without bytes. */
+ * Held bytes are always the last ones, head before part, so runs leave in order, and
+ * every byte is treated alike however it arrives. The text of a marker goes into raw and
+ * values from its name, because a special token may come without bytes. */
 #include "config.h"
 
 #include "templates/xtml.h"
@@ -64,7 +64,7 @@ static const char *const xtml_tags[TAG_OTHER] = {
     "message", "think", "response", "tools", "call", "argument", "json",
 };
 
-enum xtml_when { ALWAYS, BEFORE_TEXT };     /* BEFORE_TEXT: nothing came in this mode yet */
+enum xtml_when { ALWAYS, BEFORE_TEXT };     /* BEFORE_TEXT: none came in this mode */
 
 enum xtml_action {
     DO_GO,              /* to the next mode */
@@ -343,7 +343,8 @@ static void xtml_act(struct xtml_stream *st, const struct xtml_rule *r,
 }
 
 /* The header is complete. sep is the text of the <|sep|> behind it, or "". */
-static void xtml_head_done(struct xtml_stream *st, const char *sep, struct tmpl_result *out)
+static void xtml_head_done(struct xtml_stream *st, const char *sep,
+                           struct tmpl_result *out)
 {
     const struct xtml_rule *r = xtml_rule(st);
     struct buf text = {0};

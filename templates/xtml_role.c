@@ -1,4 +1,5 @@
-/* XTML, one message after the other: who speaks, and results in the order of their calls. */
+/* XTML, one message after the other: who speaks, and results in the order of their
+ * calls. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -68,7 +69,8 @@ static bool xtml_same_id(const json_t *a, const json_t *b)
     if (!json_is_string(a) || !json_is_integer(b))
         return false;
     pyjson_add(&text, b, PYJSON_COMPACT);
-    same = text.n == json_string_length(a) && !memcmp(text.p, json_string_value(a), text.n);
+    same = text.n == json_string_length(a) &&
+           !memcmp(text.p, json_string_value(a), text.n);
     buf_release(&text);
     return same;
 }
@@ -119,7 +121,8 @@ static bool xtml_result_name(struct xtml_job *j, const struct xtml_result *r,
                                "\"tool\", \"name\" or the \"tool_call_id\" of a call");
 }
 
-static bool xtml_one_result(struct xtml_job *j, const struct xtml_result *r, struct err *e)
+static bool xtml_one_result(struct xtml_job *j, const struct xtml_result *r,
+                            struct err *e)
 {
     const char *name = NULL;
     size_t n = 0;
@@ -192,8 +195,8 @@ static enum xtml_role xtml_role(const json_t *m)
     return ROLE_UNKNOWN;
 }
 
-static bool xtml_message(struct xtml_job *j, const json_t *m, size_t i, enum xtml_role role,
-                         struct err *e)
+static bool xtml_message(struct xtml_job *j, const json_t *m, size_t i,
+                         enum xtml_role role, struct err *e)
 {
     const char *name;
     size_t n;

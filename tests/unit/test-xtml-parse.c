@@ -8,11 +8,14 @@
 #include "templates/xtml.h"
 #include "tests/unit/xtml-cases.h"
 
-static const char *const marks[] = { "<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>" };
+static const char *const marks[] = {
+    "<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>",
+};
 
 /* ---- feeding ---- */
 
-/* How markers come: spelled in text, or as special tokens, with their bytes or without. */
+/* How markers come: spelled in text, or as special tokens, with their bytes or
+ * without. */
 enum how { AS_TEXT, AS_TOKENS, AS_BARE_TOKENS };
 
 struct outcome {
@@ -59,9 +62,9 @@ static void tell(struct outcome *o, const char *stream, struct tmpl_result *r)
         assert_true((c->id != NULL) == (c->name != NULL));
         assert_true(c->error || (c->name && c->arguments));
         assert_false(c->truncated && !c->error);
-        buf_addf(&o->story, "\n%s %s %s%s%s", c->id ? c->id : "-", c->name ? c->name : "-",
-                 c->arguments ? c->arguments : "-", c->block ? " block " : "",
-                 c->block ? c->block : "");
+        buf_addf(&o->story, "\n%s %s %s%s%s", c->id ? c->id : "-",
+                 c->name ? c->name : "-", c->arguments ? c->arguments : "-",
+                 c->block ? " block " : "", c->block ? c->block : "");
         if (c->error)
             buf_addf(&o->story, " %s: %s@%.4s@", c->truncated ? "truncated" : "malformed",
                      c->error, c->raw + c->error_at);
@@ -138,9 +141,9 @@ static void outcome_of(struct outcome *o, enum tmpl_channel start, enum how how,
 
 typedef void check_fn(const void *arg, const struct outcome *o, enum how how);
 
-static void same_story(const char *name, const struct outcome *whole, enum tmpl_channel start,
-                       enum how how, const char *text, const bool *cuts, const char *what,
-                       size_t at)
+static void same_story(const char *name, const struct outcome *whole,
+                       enum tmpl_channel start, enum how how, const char *text,
+                       const bool *cuts, const char *what, size_t at)
 {
     struct outcome o;
 
@@ -173,7 +176,8 @@ static void however_it_is_cut(const char *name, enum tmpl_channel start, const c
         for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
             for (size_t i = 0; i < n; i++)
                 cuts[i] = i % sizes[k] == 0;
-            same_story(name, &whole, start, (enum how)how, text, cuts, "pieces of", sizes[k]);
+            same_story(name, &whole, start, (enum how)how, text, cuts, "pieces of",
+                       sizes[k]);
         }
         outcome_release(&whole);
     }
@@ -254,13 +258,14 @@ static void every_parse_case(void **state)
     (void)state;
     assert_true(json_array_size(cases) >= 58);
     for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *c = json_array_get(cases, i), *chunks = json_object_get(c, "chunks");
+        const json_t *c = json_array_get(cases, i);
+        const json_t *chunks = json_object_get(c, "chunks");
         struct buf text = {0};
 
         for (size_t k = 0; k < json_array_size(chunks); k++)
             buf_adds(&text, json_string_value(json_array_get(chunks, k)));
-        however_it_is_cut(xtml_case_str(c, "name"), start_of(c), buf_str(&text), check_case,
-                          c);
+        however_it_is_cut(xtml_case_str(c, "name"), start_of(c), buf_str(&text),
+                          check_case, c);
         buf_release(&text);
     }
     json_decref(all);
@@ -276,7 +281,8 @@ static void text_comes_with_its_chunk(void **state)
 
     (void)state;
     for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *c = json_array_get(cases, i), *chunks = json_object_get(c, "chunks");
+        const json_t *c = json_array_get(cases, i);
+        const json_t *chunks = json_object_get(c, "chunks");
         const json_t *want = json_object_get(c, "expected_deltas");
         struct xtml_stream *st = xtml_stream_new(start_of(c));
         struct tmpl_result r = {0};
@@ -344,14 +350,15 @@ static const struct own_case own[] = {
     { "a separator out of place is text of a body", TMPL_RESPONSE, "a<|sep|>b",
       "r:a<|sep|>b|", "response" },
     { "and nothing elsewhere", TMPL_CONTROL, "<|sep|>b", ".:<|sep|>|r:b|", "idle" },
-    { "a header cut by a marker is text", TMPL_RESPONSE, "a<|open|>thi<|open|>tools<|sep|>",
+    { "a header cut by a marker is text", TMPL_RESPONSE,
+      "a<|open|>thi<|open|>tools<|sep|>",
       "r:a<|open|>thi|.:<|open|>tools<|sep|>|", "tools" },
     { "a close cut by a marker closes", TMPL_RESPONSE, "a<|close|>response<|end_of_msg|>",
       "r:a|.:<|close|>response<|end_of_msg|>|", "sep epilogue" },
     { "a close of something else is text", TMPL_THINK, "a" C("response") "b",
       "t:a" C("response") "b|", "think" },
-    { "a thought is not opened twice", TMPL_THINK, "a" O("think") "b", "t:a" O("think") "b|",
-      "think" },
+    { "a thought is not opened twice", TMPL_THINK, "a" O("think") "b",
+      "t:a" O("think") "b|", "think" },
     { "nor behind white space", TMPL_THINK, "\n" O("think") "b", "t:\n" O("think") "b|",
       "think" },
     { "thinking after all", TMPL_RESPONSE, O("think") "a" C("think") O("response") "b",
@@ -377,8 +384,9 @@ static const struct own_case own[] = {
       "\ncall_0 f {\"a\":1.0} " CALL ARG("a", "number") "1.0" C("argument") C("call")
       " @<|close|>too", "done" },
     { "text between calls and arguments is markup", TMPL_TOOL_CALL,
-      "x" CALL "y" C("call") "z", ".:x|c:" CALL "y" C("call") "|.:z|\ncall_0 f {} " CALL "y"
-      C("call") " @z", "tools" },
+      "x" CALL "y" C("call") "z",
+      ".:x|c:" CALL "y" C("call") "|.:z|\ncall_0 f {} " CALL "y" C("call") " @z",
+      "tools" },
     { "tool syntax in a thought is thinking", TMPL_THINK, CALL "x" C("call"),
       "t:" CALL "x" C("call") "|", "think" },
     { "tags in a value are text", TMPL_TOOL_CALL,
@@ -399,11 +407,13 @@ static const struct own_case own[] = {
       "c:" CALL O("json") "{\"a\": }" C("json") C("call") "|"
       "\ncall_0 f - block {\"a\": } malformed: the block of JSON cannot be read@}<|c@ "
       CALL O("json") "{\"a\": }" C("json") C("call") " @", "tools" },
-    { "a block that is no object", TMPL_TOOL_CALL, CALL O("json") "[1]" C("json") C("call"),
+    { "a block that is no object", TMPL_TOOL_CALL,
+      CALL O("json") "[1]" C("json") C("call"),
       "c:" CALL O("json") "[1]" C("json") C("call") "|"
       "\ncall_0 f - block [1] malformed: the block of JSON is not an object@[1]<@ "
       CALL O("json") "[1]" C("json") C("call") " @", "tools" },
-    { "two blocks", TMPL_TOOL_CALL, CALL O("json") "{}" C("json") O("json") "{}" C("call"),
+    { "two blocks", TMPL_TOOL_CALL,
+      CALL O("json") "{}" C("json") O("json") "{}" C("call"),
       "c:" CALL O("json") "{}" C("json") O("json") "{}" C("call") "|"
       "\ncall_0 f - block {} malformed: the call has two blocks of JSON@json@ "
       CALL O("json") "{}" C("json") O("json") "{}" C("call") " @", "tools" },
@@ -414,15 +424,16 @@ static const struct own_case own[] = {
       O("argument type=\"string\"") "x" C("argument") C("call") " @", "tools" },
     { "an argument that cannot be read", TMPL_TOOL_CALL, CALL O("argument key=x") "x"
       C("call"),
-      "c:" CALL O("argument key=x") "x" C("call") "|\ncall_0 f {} malformed: the attributes "
-      "of an argument cannot be read@argu@ " CALL O("argument key=x") "x" C("call") " @",
+      "c:" CALL O("argument key=x") "x" C("call")
+      "|\ncall_0 f {} malformed: the attributes of an argument cannot be read@argu@ "
+      CALL O("argument key=x") "x" C("call") " @",
       "tools" },
-    { "a call inside a call", TMPL_TOOL_CALL, CALL ARG("a", "null") "null" C("argument") CALL
-      C("call"),
+    { "a call inside a call", TMPL_TOOL_CALL,
+      CALL ARG("a", "null") "null" C("argument") CALL C("call"),
       "c:" CALL ARG("a", "null") "null" C("argument") CALL C("call") "|"
       "\ncall_0 f {\"a\":null} truncated: the text ended before the call did@@ "
-      CALL ARG("a", "null") "null" C("argument") " @<|open|>call\ncall_1 f {} " CALL C("call")
-      " @", "tools" },
+      CALL ARG("a", "null") "null" C("argument") " @<|open|>call\ncall_1 f {} "
+      CALL C("call") " @", "tools" },
     { "the tools end in a value", TMPL_TOOL_CALL, CALL ARG("a", "string") "x" C("tools")
       C("message"),
       "c:" CALL ARG("a", "string") "x|.:" C("tools") C("message") "|"
@@ -443,15 +454,17 @@ static const struct own_case own[] = {
       "tools" },
     { "a nameless call is there, but does not count", TMPL_TOOL_CALL,
       O("call tool=\"\"") C("call") CALL C("call"),
-      "c:" O("call tool=\"\"") C("call") CALL C("call") "|\n- - - malformed: the call has no "
-      "name@call@ " O("call tool=\"\"") C("call") " @<|open|>call\ncall_0 f {} " CALL C("call") " @",
+      "c:" O("call tool=\"\"") C("call") CALL C("call")
+      "|\n- - - malformed: the call has no name@call@ " O("call tool=\"\"") C("call")
+      " @<|open|>call\ncall_0 f {} " CALL C("call") " @",
       "tools" },
     { "bytes that are no text", TMPL_TOOL_CALL, CALL ARG("a", "string") "\xff\x01"
       C("argument") ARG("\xff", "string") C("call"),
-      "c:" CALL ARG("a", "string") "\xff\x01" C("argument") ARG("\xff", "string") C("call")
-      "|\ncall_0 f {\"a\":\"\xef\xbf\xbd\\u0001\"} malformed: the attributes of an argument "
-      "cannot be read@argu@ " CALL ARG("a", "string") "\xff\x01" C("argument")
-      ARG("\xff", "string") C("call") " @", "tools" },
+      "c:" CALL ARG("a", "string") "\xff\x01" C("argument") ARG("\xff", "string")
+      C("call") "|\ncall_0 f {\"a\":\"\xef\xbf\xbd\\u0001\"} malformed: the attributes "
+      "of an argument cannot be read@argu@ "
+      CALL ARG("a", "string") "\xff\x01" C("argument") ARG("\xff", "string") C("call")
+      " @", "tools" },
 };
 
 static void check_own(const void *arg, const struct outcome *o, enum how how)
@@ -462,7 +475,8 @@ static void check_own(const void *arg, const struct outcome *o, enum how how)
     if (how == AS_TEXT && strcmp(buf_str(&o->story), c->want))
         fail_msg("%s\n  have %s\n  want %s", c->name, buf_str(&o->story), c->want);
     if (how == AS_TOKENS && !strstr(c->in, "<|se") && strcmp(buf_str(&o->story), c->want))
-        fail_msg("%s, as tokens\n  have %s\n  want %s", c->name, buf_str(&o->story), c->want);
+        fail_msg("%s, as tokens\n  have %s\n  want %s", c->name, buf_str(&o->story),
+                 c->want);
     if (how == AS_TEXT && strcmp(o->left, c->left))
         fail_msg("%s: \"%s\" is left", c->name, o->left);
 }

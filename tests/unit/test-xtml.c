@@ -12,8 +12,8 @@
 
 /* ---- pieces ---- */
 
-/* Pieces as text: special tokens as they are, a text segment in {}, [i] what message i said.
- * A case's own "{" would confuse only the reader. */
+/* Pieces as text: special tokens as they are, a text segment in {}, [i] what message i
+ * said. A case's own "{" would confuse only the reader. */
 static void pieces_show(const struct tmpl_prompt *p, struct buf *out)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -59,8 +59,8 @@ static size_t check_tag(const char *name, const struct tmpl_prompt *p, size_t i)
     return i + 1;
 }
 
-/* Each segment is a piece of its own: a tag is cut as it has to be, and between tags there
- * is at most one text (of the cases one has content of two parts). */
+/* Each segment is a piece of its own: a tag is cut as it has to be, and between tags
+ * there is at most one text (of the cases one has content of two parts). */
 static void check_segments(const char *name, const struct tmpl_prompt *p)
 {
     size_t at = 0, i = 0;
@@ -86,7 +86,8 @@ static void check_segments(const char *name, const struct tmpl_prompt *p)
 }
 
 /* The markers among the expected ids are the special pieces, one for one. */
-static void check_markers(const char *name, const struct tmpl_prompt *p, const json_t *ids)
+static void check_markers(const char *name, const struct tmpl_prompt *p,
+                          const json_t *ids)
 {
     static const char *const names[] = {
         "<|end_of_msg|>", "<|open|>", "<|close|>", "<|sep|>",
@@ -101,7 +102,8 @@ static void check_markers(const char *name, const struct tmpl_prompt *p, const j
         while (i < p->n && p->v[i].kind != TMPL_PIECE_SPECIAL)
             i++;
         if (!piece_is(p, i, TMPL_PIECE_SPECIAL, names[id - 163586]))
-            fail_msg("%s: id %zu is %s, piece %zu is not", name, k, names[id - 163586], i);
+            fail_msg("%s: id %zu is %s, piece %zu is not", name, k, names[id - 163586],
+                     i);
         i++;
     }
     for (; i < p->n; i++)
@@ -140,8 +142,8 @@ static void every_render_case(void **state)
     json_decref(all);
 }
 
-/* Kimi's vocabulary, NULL while there is none: it is no part of ../shared. The one line to
- * change once tokenizer/ reads tiktoken.model. */
+/* Kimi's vocabulary, NULL while there is none: it is no part of ../shared. The one line
+ * to change once tokenizer/ reads tiktoken.model. */
 static struct tok *kimi_vocabulary(void)
 {
     return NULL;
@@ -160,7 +162,8 @@ static void every_render_case_as_ids(void **state)
     }
     json_t *all = xtml_cases(), *cases = json_object_get(all, "render");
     for (size_t i = 0; i < json_array_size(cases); i++) {
-        const json_t *c = json_array_get(cases, i), *want = json_object_get(c, "expected_ids");
+        const json_t *c = json_array_get(cases, i);
+        const json_t *want = json_object_get(c, "expected_ids");
         struct tok_ids ids = {0};
 
         assert_true(render(c, &p, NULL));
@@ -222,8 +225,8 @@ static void every_render_error(void **state)
 #define ARG_OPEN(key, type) \
     "<|open|>{argument}{ key}{=\"}{" key "}{\"}{ type}{=\"}{" type "}{\"}<|sep|>"
 #define RESULT(name, index, text) \
-    "<|open|>{message}{ role}{=\"}{tool}{\"}{ tool}{=\"}{" name "}{\"}{ index}{=\"}{" index \
-    "}{\"}<|sep|>" text MSG_CLOSE
+    "<|open|>{message}{ role}{=\"}{tool}{\"}{ tool}{=\"}{" name "}{\"}{ index}{=\"}{" \
+    index "}{\"}<|sep|>" text MSG_CLOSE
 
 /* Options say {"thinking_effort": null} unless a case has its own. */
 static const struct {
@@ -232,8 +235,9 @@ static const struct {
 } own[] = {
     { "parts are segments of their own",
       "[{\"role\": \"user\", \"content\": [{\"type\": \"text\", \"text\": \"a\"},"
-      "{\"type\": \"text\", \"text\": \"\"}, {\"type\": \"text\", \"text\": \"b\"}]}]", NULL,
-      MSG_OPEN("user") "{a}{b}" MSG_CLOSE MSG_OPEN("assistant") OPEN("think"), TMPL_THINK },
+      "{\"type\": \"text\", \"text\": \"\"}, {\"type\": \"text\", \"text\": \"b\"}]}]",
+      NULL, MSG_OPEN("user") "{a}{b}" MSG_CLOSE MSG_OPEN("assistant") OPEN("think"),
+      TMPL_THINK },
     { "developer is system", "[{\"role\": \"developer\", \"content\": \"x\"}]",
       "{\"thinking\": false}",
       MSG_OPEN("system") "{x}" MSG_CLOSE MSG_OPEN("assistant") OPEN("response"),
@@ -241,7 +245,8 @@ static const struct {
     { "no generation prompt: no channel is open", "[" HI "]",
       "{\"thinking\": false, \"add_generation_prompt\": false}", USER_HI, TMPL_CONTROL },
     { "white space of other scripts is no thought",
-      "[{\"role\": \"assistant\", \"content\": \"a\", \"reasoning\": \"\xe3\x80\x80\\n\"}]",
+      "[{\"role\": \"assistant\", \"content\": \"a\","
+      "\"reasoning\": \"\xe3\x80\x80\\n\"}]",
       "{\"add_generation_prompt\": false, \"thinking_effort\": null}",
       MSG_OPEN("assistant") OPEN("think") CLOSE("think") OPEN("response") "{a}"
       CLOSE("response") MSG_CLOSE, TMPL_CONTROL },
@@ -294,7 +299,8 @@ static const struct {
       "[{\"role\": \"assistant\", \"tool_calls\": [" CALL("1", "f") "," CALL("\"2\"", "g")
       "]}, {\"role\": \"tool\", \"tool_call_id\": 2, \"content\": \"x\"},"
       "{\"role\": \"tool\", \"id\": \"1\", \"content\": \"y\"}," HI ","
-      "{\"role\": \"tool\", \"tool_call_id\": \"no\", \"name\": \"h\", \"content\": \"z\"}]",
+      "{\"role\": \"tool\", \"tool_call_id\": \"no\", \"name\": \"h\","
+      "\"content\": \"z\"}]",
       "{\"thinking\": false, \"add_generation_prompt\": false}",
       MSG_OPEN("assistant") OPEN("response") CLOSE("response") OPEN("tools")
       CALL_OPEN("f", "1") CLOSE("call") CALL_OPEN("g", "2") CLOSE("call") CLOSE("tools")
@@ -366,8 +372,8 @@ static const struct {
       MSG_OPEN("assistant") OPEN("think") "{Hm}" CLOSE("think") OPEN("response") "{So}",
       TMPL_RESPONSE },
     { "go on behind calls",
-      "[{\"role\": \"assistant\", \"_open\": true, \"tool_calls\": [" CALL("1", "f") "]}]",
-      NULL,
+      "[{\"role\": \"assistant\", \"_open\": true, \"tool_calls\": ["
+      CALL("1", "f") "]}]", NULL,
       MSG_OPEN("assistant") OPEN("think") CLOSE("think") OPEN("response")
       CLOSE("response") OPEN("tools") CALL_OPEN("f", "1") CLOSE("call"), TMPL_TOOL_CALL },
 };
@@ -378,7 +384,8 @@ static void our_own_cases(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        const char *options = own[i].options ? own[i].options : "{\"thinking_effort\": null}";
+        const char *quiet = "{\"thinking_effort\": null}";
+        const char *options = own[i].options ? own[i].options : quiet;
         json_t *m = pyjson_load(own[i].messages, strlen(own[i].messages), 0, NULL);
         json_t *o = pyjson_load(options, strlen(options), 0, NULL);
         struct err e = {0};
@@ -409,12 +416,15 @@ static const struct {
     { "[]", "{\"thinking_effort\": 3}", "\"thinking_effort\" is not a string" },
     { "[]", "{\"thinking_effort\": \"\"}", "low, high and max" },
     { "[1]", NULL, "message 1: the role \"\" is unknown" },
-    { "[" HI ", {\"role\": \"robot\"}]", NULL, "message 2: the role \"robot\" is unknown" },
-    { "[{\"role\": \"user\", \"content\": 1}]", NULL, "message 1: the content is neither" },
+    { "[" HI ", {\"role\": \"robot\"}]", NULL,
+      "message 2: the role \"robot\" is unknown" },
+    { "[{\"role\": \"user\", \"content\": 1}]", NULL,
+      "message 1: the content is neither" },
     { "[{\"role\": \"user\", \"content\": 12345678901234567890}]", NULL,
       "the content is neither" },
     { "[{\"role\": \"user\", \"content\": [\"x\"]}]", NULL, "is not an object" },
-    { "[{\"role\": \"user\", \"content\": [{\"type\": \"text\"}]}]", NULL, "has no text" },
+    { "[{\"role\": \"user\", \"content\": [{\"type\": \"text\"}]}]", NULL,
+      "has no text" },
     { "[{\"role\": \"user\", \"content\": [{\"type\": \"input_audio\"}]}]", NULL,
       "audio input is not supported" },
     { "[{\"role\": \"user\", \"name\": []}]", NULL, "\"name\" is not a string" },
@@ -425,8 +435,8 @@ static const struct {
       "message 1: call 1: the call has no name" },
     { "[{\"role\": \"assistant\", \"tool_calls\": [{\"name\": \"f\", \"arguments\": "
       "\"null\"}]}]", NULL, "tool call arguments must be a JSON object" },
-    { "[{\"role\": \"assistant\", \"tool_calls\": [{\"name\": \"f\", \"arguments\": 1}]}]",
-      NULL, "tool call arguments must be a JSON object" },
+    { "[{\"role\": \"assistant\", \"tool_calls\": [{\"name\": \"f\", \"arguments\": "
+      "1}]}]", NULL, "tool call arguments must be a JSON object" },
     { "[{\"role\": \"assistant\", \"_said\": true, \"_said_end\": \"mars\"}]", NULL,
       "\"mars\"" },
     { "[{\"role\": \"tool\", \"tool\": \"t\", \"_open\": true}]", NULL, "cannot go on" },
@@ -461,8 +471,9 @@ static void text_is_not_control(void **state)
         "[{\"role\": \"system\", \"name\": \"@\", \"content\": \"@\"},"
         "{\"role\": \"system\", \"tools\": [{\"@\": \"@\"}]},"
         "{\"role\": \"user\", \"name\": \"@\", \"content\": \"@\"},"
-        "{\"role\": \"assistant\", \"content\": \"@\", \"reasoning\": \"@\", \"tool_calls\":"
-        "[{\"id\": \"@\", \"name\": \"@\", \"arguments\": {\"@\": \"@\", \"a\": [\"@\"]}},"
+        "{\"role\": \"assistant\", \"content\": \"@\", \"reasoning\": \"@\","
+        "\"tool_calls\": [{\"id\": \"@\", \"name\": \"@\","
+        "\"arguments\": {\"@\": \"@\", \"a\": [\"@\"]}},"
         "{\"id\": \"1\", \"name\": \"f\", \"arguments\": \"@\"}]},"
         "{\"role\": \"tool\", \"tool\": \"@\", \"content\": \"@\"}]";
     struct buf evil = {0};
@@ -490,6 +501,91 @@ static void text_is_not_control(void **state)
     json_decref(b);
 }
 
+/* ---- there and back ---- */
+
+static void hear(const struct tmpl_prompt *p, struct tmpl_result *r)
+{
+    struct xtml_stream *st = xtml_stream_new(TMPL_CONTROL);
+
+    for (size_t i = 0; i < p->n; i++) {
+        const char *s = p->text.p + p->v[i].at;
+        char name[32];
+        snprintf(name, sizeof name, "%.*s", (int)p->v[i].len, s);
+        xtml_stream_feed(st, s, p->v[i].len,
+                         p->v[i].kind == TMPL_PIECE_SPECIAL ? name : NULL, r);
+    }
+    xtml_stream_finish(st, r);
+    assert_true(xtml_stream_ended(st));
+    xtml_stream_free(st);
+}
+
+static void same_call(const char *name, const json_t *call, const struct tmpl_call *heard)
+{
+    const json_t *f = json_object_get(call, "function");
+    const json_t *want = json_object_get(f, "arguments");
+    struct buf a = {0}, b = {0};
+
+    assert_string_equal(heard->name, xtml_case_str(f, "name"));
+    if (heard->block) {
+        assert_string_equal(heard->block, json_string_value(want));
+        return;
+    }
+    assert_null(heard->error);
+    json_t *have = pyjson_load(heard->arguments, strlen(heard->arguments), 0, NULL);
+    json_t *none = json_object();
+    pyjson_add(&a, json_is_object(want) ? want : none, PYJSON_COMPACT);
+    pyjson_add(&b, have, PYJSON_COMPACT);
+    if (strcmp(a.p, b.p))
+        fail_msg("%s: heard %s of %s", name, b.p, a.p);
+    json_decref(have);
+    json_decref(none);
+    buf_release(&a);
+    buf_release(&b);
+}
+
+/* The stream hears every answer of the cases as it was before it was rendered. */
+static void what_is_rendered_is_heard(void **state)
+{
+    UNIT_NEEDS_SHARED();
+    json_t *all = xtml_cases(), *cases = json_object_get(all, "render");
+    json_t *options = json_pack("{s:b, s:n}", "add_generation_prompt", 0,
+                                "thinking_effort");
+    struct tmpl_prompt p = {0};
+    size_t n_calls = 0;
+
+    (void)state;
+    for (size_t i = 0; i < json_array_size(cases); i++) {
+        const json_t *c = json_array_get(cases, i), *list = json_object_get(c, "messages");
+        for (size_t k = 0; k < json_array_size(list); k++) {
+            json_t *m = json_array_get(list, k), *calls = json_object_get(m, "tool_calls");
+            json_t *one = json_pack("[O]", m);
+            struct tmpl_result r = {0};
+            struct buf said = {0};
+
+            if (!strcmp(xtml_case_str(m, "role"), "assistant")) {
+                assert_true(xtml_render(one, NULL, options, &p, NULL));
+                hear(&p, &r);
+                for (size_t q = 0; q < r.n_runs; q++)
+                    if (r.runs[q].channel == TMPL_RESPONSE)
+                        buf_add(&said, p.text.p + r.runs[q].from,
+                                (size_t)(r.runs[q].to - r.runs[q].from));
+                assert_string_equal(buf_str(&said), xtml_case_str(m, "content"));
+                assert_int_equal(r.n_calls, json_array_size(calls));
+                for (size_t q = 0; q < r.n_calls; q++, n_calls++)
+                    same_call(xtml_case_str(c, "name"), json_array_get(calls, q),
+                              &r.calls[q]);
+            }
+            buf_release(&said);
+            tmpl_result_release(&r);
+            json_decref(one);
+        }
+    }
+    assert_true(n_calls >= 20);
+    json_decref(options);
+    json_decref(all);
+    tmpl_prompt_release(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +595,7 @@ int main(void)
         cmocka_unit_test(our_own_cases),
         cmocka_unit_test(our_own_errors),
         cmocka_unit_test(text_is_not_control),
+        cmocka_unit_test(what_is_rendered_is_heard),
     };
     return UNIT_RUN(tests);
 }
