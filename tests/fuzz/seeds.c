@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "tests/unit/gguf-write.h"
+#include "tests/unit/llama-write.h"
 
 static void write_seed(const char *dir, const char *name, struct gguf_write *w)
 {
