@@ -51,7 +51,9 @@ struct be {
     uint64_t fingerprint;       /* of the model: a snapshot goes back only into its like */
     const char *kv_type;
     const atomic_bool *cancel;  /* set by another thread; may be NULL */
-    size_t chunk;
+    size_t chunk;               /* the most positions that a step may have */
+    size_t pace;                /* how many it has now */
+    bool paced;                 /* they follow the speed */
 
     int32_t *ids;               /* (pos), what the cache holds */
     size_t ids_cap;
