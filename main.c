@@ -62,7 +62,7 @@ const struct cmd *cmd_find(const char *name)
 static void print_version(void)
 {
     printf("%s (%s) %s\n"
-           "Copyright (C) 2025 the vitrine authors\n"
+           "Copyright (C) 2026 the vitrine authors\n"
            "License GPLv3+: GNU GPL version 3 or later "
            "<https://gnu.org/licenses/gpl.html>.\n"
            "This is free software: you are free to change and redistribute it.\n"
