@@ -78,7 +78,7 @@ static inline bool be_cancelled(const struct be *b)
 
 /* Bytes a new allocation may take: MemAvailable, or less in a cgroup with a limit. */
 uint64_t be_free_memory(void);
-/* "12.3 GB" into out. */
+/* "12.3 GiB" into out. */
 const char *be_size(char out[32], uint64_t bytes);
 
 #define BE_HASH_START UINT64_C(0xcbf29ce484222325)
