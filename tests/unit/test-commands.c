@@ -104,8 +104,11 @@ static void help_comes_from_the_tables(void **state)
         if (tui_binding_at(i)->help)
             assert_non_null(strstr(said.p, tui_binding_at(i)->help));
     /* In 80 columns no line of the help wraps. */
-    for (const char *line = said.p; line; line = strchr(line, '\n'), line += line ? 1 : 0)
-        assert_true(strcspn(line, "\n") <= 78);
+    for (const char *line = said.p; *line; line += *line == '\n') {
+        size_t n = strcspn(line, "\n");
+        assert_true(n <= 78);
+        line += n;
+    }
     assert_int_equal(run("/help /set"), 0);
     assert_non_null(strstr(said.p, "/set [NAME [VALUE]]"));
     assert_int_equal(run("/help bye"), 0);
