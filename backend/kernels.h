@@ -41,6 +41,9 @@ struct be_kernels {
     void (*tile)(const struct be_tile *t);
     /* y[i] += a * x[i], (n) */
     void (*axpy)(float a, const float *x, float *y, size_t n);
+    /* out = sum of a[t] * x[t], x (count, n), in the order of t: the bits of as many axpy()
+     * on zeros */
+    void (*mix)(const float *a, const float *x, size_t count, size_t n, float *out);
     be_dequant_fn *dequant[GGUF_DT_LIMIT];  /* NULL: this type cannot be computed with */
     /* dot() of a row that is still in blocks: the bits of dequant() and dot() one after the
      * other. NULL where that is how it is done. */

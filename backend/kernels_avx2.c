@@ -134,6 +134,33 @@ BE_AVX2 static void be_axpy(float a, const float *x, float *y, size_t n)
     }
 }
 
+/* Columns i .. of all rows, summed in registers: 32, 8 or the last few at a time. */
+BE_AVX2 static void be_mix(const float *a, const float *x, size_t count, size_t n,
+                           float *out)
+{
+    size_t i = 0;
+
+    for (; i + 32 <= n; i += 32) {
+        __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0;
+        for (size_t t = 0; t < count; t++) {
+            const float *p = x + t * n + i;
+            w0 = _mm256_set1_ps(a[t]);
+            BE_STEP(s0, p, 0), BE_STEP(s1, p, 8), BE_STEP(s2, p, 16), BE_STEP(s3, p, 24);
+        }
+        _mm256_storeu_ps(out + i, s0), _mm256_storeu_ps(out + i + 8, s1);
+        _mm256_storeu_ps(out + i + 16, s2), _mm256_storeu_ps(out + i + 24, s3);
+    }
+    for (; i < n; i += 8) {
+        __m256i m = be_mask(n - i < 8 ? n - i : 8);
+        __m256 s0 = _mm256_setzero_ps(), w0;
+        for (size_t t = 0; t < count; t++) {
+            w0 = _mm256_set1_ps(a[t]);
+            BE_TAIL(s0, x + t * n);
+        }
+        _mm256_maskstore_ps(out + i, m, s0);
+    }
+}
+
 /* ---- dequantisation ---- */
 
 BE_AVX2_INLINE __m256 be_half_at(const uint8_t *p)
@@ -333,6 +360,7 @@ const struct be_kernels be_kernels_avx2 = {
     .dots = be_dots,
     .tile = be_tile,
     .axpy = be_axpy,
+    .mix = be_mix,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,
         [GGUF_DT_F16] = be_f16,

@@ -195,6 +195,33 @@ BE_AVX512 static void be_axpy(float a, const float *x, float *y, size_t n)
     }
 }
 
+/* Columns i .. of all rows, summed in registers: 64, 16 or the last few at a time. */
+BE_AVX512 static void be_mix(const float *a, const float *x, size_t count, size_t n,
+                             float *out)
+{
+    size_t i = 0;
+
+    for (; i + 64 <= n; i += 64) {
+        __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0;
+        for (size_t t = 0; t < count; t++) {
+            const float *p = x + t * n + i;
+            w0 = _mm512_set1_ps(a[t]);
+            BE_STEP(s0, p, 0), BE_STEP(s1, p, 16), BE_STEP(s2, p, 32), BE_STEP(s3, p, 48);
+        }
+        _mm512_storeu_ps(out + i, s0), _mm512_storeu_ps(out + i + 16, s1);
+        _mm512_storeu_ps(out + i + 32, s2), _mm512_storeu_ps(out + i + 48, s3);
+    }
+    for (; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? be_mask(n - i) : (__mmask16)0xffff;
+        __m512 s0 = _mm512_setzero_ps(), w0;
+        for (size_t t = 0; t < count; t++) {
+            w0 = _mm512_set1_ps(a[t]);
+            BE_TAIL(s0, x + t * n);
+        }
+        _mm512_mask_storeu_ps(out + i, m, s0);
+    }
+}
+
 /* ---- dequantisation ---- */
 
 BE_AVX512_INLINE __m512 be_half_at(const uint8_t *p)
@@ -371,6 +398,7 @@ const struct be_kernels be_kernels_avx512 = {
     .dots = be_dots,
     .tile = be_tile,
     .axpy = be_axpy,
+    .mix = be_mix,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,
         [GGUF_DT_F16] = be_f16,

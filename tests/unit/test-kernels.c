@@ -211,6 +211,30 @@ static void dot_blocks_has_the_bits_of_dot(void **state)
     }
 }
 
+static void mix_has_the_bits_of_axpy(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        const struct be_kernels *k = find(sets[s]);
+        for (size_t n = 0; k && n <= 150; n++)
+            for (size_t count = 0; count <= 9; count += 1 + count / 3) {
+                float *a = random_vector(count, 1), *x = random_vector(count * n, 2);
+                float *one = xmalloc((n + 1) * sizeof *one), *y = xcalloc(n, sizeof *y);
+                one[n] = 77;
+                k->mix(a, x, count, n, one);
+                for (size_t t = 0; t < count; t++)
+                    k->axpy(a[t], x + t * n, y, n);
+                if (memcmp(one, y, n * sizeof *y))
+                    fail_msg("%s: %zu rows of %zu", k->name, count, n);
+                assert_true(one[n] == 77);
+                free(a);
+                free(x);
+                free(one);
+                free(y);
+            }
+    }
+}
+
 static void tile_has_the_bits_of_dot(void **state)
 {
     enum { ROWS = 5, COUNT = 8 };
@@ -309,6 +333,7 @@ int main(void)
         cmocka_unit_test(dot_counts_each_element_once),
         cmocka_unit_test(odd_values_come_through),
         cmocka_unit_test(dots_has_the_bits_of_dot),
+        cmocka_unit_test(mix_has_the_bits_of_axpy),
         cmocka_unit_test(tile_has_the_bits_of_dot),
         cmocka_unit_test(dot_blocks_has_the_bits_of_dot),
         cmocka_unit_test(axpy_adds_to_each_element),
