@@ -277,7 +277,13 @@ bool chat_reset(struct chat *c, struct err *e)
 
 bool chat_set_system(struct chat *c, const char *text, size_t len, struct err *e)
 {
-    return chat_give(c, CHAT_JOB_SYSTEM, text, len, e);
+    if (!chat_give(c, CHAT_JOB_SYSTEM, text, len, e))
+        return false;
+    pthread_mutex_lock(&c->lock);       /* what chat_get() shows */
+    free(c->settings.system);
+    c->settings.system = len ? xmemdup0(text, len) : NULL;
+    pthread_mutex_unlock(&c->lock);
+    return true;
 }
 
 bool chat_load(struct chat *c, const char *model, struct err *e)

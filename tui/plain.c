@@ -448,7 +448,7 @@ static void say_goodbye(struct plain *p)
     struct buf text = {0};
 
     chat_status(p->chat, &st);
-    if (st.session_path) {
+    if (st.session_path && !p->write_errno) {
         buf_addf(&text, "saved; go on with: vitrine --resume %s", st.session_id);
         note(p, "note", text.p);
     }

@@ -72,6 +72,11 @@ bool tui_signals_start(unsigned mask, void (*rescue)(void), struct err *e)
         is_caught[i] = mask & caught[i].bit;
         if (is_caught[i])
             install(caught[i].number, on_signal, SA_RESTART, &old_caught[i]);
+        /* What was ignored when the program began stays ignored (nohup, "&" in sh). */
+        if (is_caught[i] && old_caught[i].sa_handler == SIG_IGN) {
+            sigaction(caught[i].number, &old_caught[i], NULL);
+            is_caught[i] = false;
+        }
     }
     install(SIGPIPE, SIG_IGN, 0, &old_pipe);
     rescue_terminal = rescue;
@@ -129,6 +134,9 @@ void tui_signals_suspend(void)
 {
     struct sigaction ours;
 
+    for (int i = 0; i < CAUGHT; i++)
+        if (caught[i].number == SIGTSTP && !is_caught[i])
+            return;             /* there is no job control */
     install(SIGTSTP, SIG_DFL, 0, &ours);
     raise(SIGTSTP);
     sigaction(SIGTSTP, &ours, NULL);

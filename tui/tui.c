@@ -130,7 +130,9 @@ static void wait_and_take(struct tui *t)
 {
     struct pollfd fds[] = {
         { .fd = STDIN_FILENO, .events = POLLIN },
-        { .fd = chat_wake_fd(t->chat), .events = POLLIN },
+        /* While a frame is due, what the model says waits for it: one look for each frame
+         * instead of one for each token. */
+        { .fd = t->todo ? -1 : chat_wake_fd(t->chat), .events = POLLIN },
         { .fd = tui_signals_fd(), .events = POLLIN },
     };
 
@@ -157,6 +159,7 @@ static void draw_if_due(struct tui *t)
     /* What a terminal makes of its content when its size changes, nobody knows. */
     if (t->todo & TUI_TODO_MEASURE && tui_screen_measure(&t->rows, &t->cols))
         t->todo |= TUI_TODO_REPAINT;
+    take_events(t);
     if (t->todo & TUI_TODO_REPAINT)
         tui_screen_repaint();
     t->todo = 0;
@@ -241,7 +244,6 @@ int tui_run(struct chat *c, const struct chat_settings *s, struct err *e)
     start_input(&t, s);
     if (tui_screen_start(choose_color(s), e)) {
         t.todo = TUI_TODO_MEASURE | TUI_TODO_DRAW;
-        take_events(&t);
         draw_if_due(&t);
         while (!t.leave) {
             wait_and_take(&t);

@@ -118,3 +118,21 @@ assistant: The third answer." ]
         < "$BATS_TEST_TMPDIR/in" 2> "$BATS_TEST_TMPDIR/err" | head -n 2 || status=$?
     [ $status -eq 141 ]
 }
+
+@test "a SIGINT that was ignored at the start stays ignored" {
+    mkfifo "$BATS_TEST_TMPDIR/fifo"
+    (
+        trap '' INT
+        exec "$VITRINE" --plain --device "fake:$scripts/hello.jsonl" < "$BATS_TEST_TMPDIR/fifo" \
+            > "$BATS_TEST_TMPDIR/out" 2>&1 3>&-
+    ) &
+    pid=$!
+    exec 7> "$BATS_TEST_TMPDIR/fifo"
+    echo hi >&7
+    until grep -q "meet you." "$BATS_TEST_TMPDIR/out"; do sleep 0.02; done
+    kill -INT $pid
+    echo again >&7
+    exec 7>&-
+    wait $pid
+    grep -q "The second answer." "$BATS_TEST_TMPDIR/out"
+}
