@@ -4,8 +4,8 @@ load helpers
 @test "the first frame stands at once" {
     start hello
     wait_for "Type a message and press Enter"
-    row 23 | grep -q "demo .*idle"
-    has "❯"
+    wait_row 23 "demo .*idle"
+    wait_for "❯"
     leave
 }
 
@@ -15,11 +15,11 @@ load helpers
     keys Enter
     wait_for "first"
     has_not "third"
-    row 23 | grep -q "writing"
+    wait_row 23 "writing"
     wait_for "first second third"
     wait_for "idle"
-    row 23 | grep -q "ctx [1-9][0-9]*/4096"
-    row 23 | grep -q "write [0-9.]*/s"
+    wait_row 23 "ctx [1-9][0-9]*/4096"
+    wait_row 23 "write [0-9.]*/s"
 }
 
 @test "roles are marked by words" {
@@ -27,9 +27,8 @@ load helpers
     type_text "good morning"
     keys Enter
     wait_for "nice to meet you."
-    screen > "$BATS_TEST_TMPDIR/screen"
-    grep -A1 '^you$' "$BATS_TEST_TMPDIR/screen" | grep -q '^  good morning$'
-    grep -A1 '^demo$' "$BATS_TEST_TMPDIR/screen" | grep -q '^  Hello, it is nice'
+    wait_rows "you" "  good morning"
+    wait_rows "demo" "  Hello, it is nice to meet you."
 }
 
 @test "thinking stands apart and can be folded" {
@@ -37,12 +36,12 @@ load helpers
     type_text "answer"
     keys Enter
     wait_for "Forty-two."
-    has "▾ thinking · 4 tokens"
-    has "│ The user wants a number."
+    wait_for "▾ thinking · 4 tokens"
+    wait_for "│ The user wants a number."
     keys C-o
     wait_for "▸ thinking · 4 tokens"
     has_not "The user wants"
-    has "Forty-two."
+    wait_for "Forty-two."
     type_text "/think"
     keys Enter
     wait_for "│ The user wants a number."
@@ -53,7 +52,7 @@ load helpers
     type_text "answer"
     keys Enter
     wait_for "Forty-two."
-    has "▸ thinking · 4 tokens"
+    wait_for "▸ thinking · 4 tokens"
     has_not "The user wants"
     type_text "/set fold-thinking off"
     keys Enter
@@ -85,10 +84,10 @@ load helpers
     type_text "and then?"
     keys Enter
     wait_for "an answer is being written (Ctrl-C stops it)"
-    row 24 | grep -q "❯ and then?"
+    wait_row 24 "❯ and then?"
     keys C-c
     wait_for "stopped by you"
-    row 24 | grep -q "❯ and then?"
+    wait_row 24 "❯ and then?"
 }
 
 @test "commands work during an answer" {
@@ -109,7 +108,7 @@ load helpers
     type_text "go"
     keys Enter
     wait_for "line 100"
-    has "line 81"
+    wait_for "line 81"
     has_not "line 78"
     keys PageUp
     wait_for "line 60"
@@ -120,10 +119,9 @@ load helpers
     wait_for "more 1"
     keys PageUp
     wait_for "new lines"
-    screen | sed -n 1,3p > "$BATS_TEST_TMPDIR/top"
-    wait_for "idle"             # all thirty have come
-    screen | sed -n 1,3p | diff "$BATS_TEST_TMPDIR/top" -
-    row 23 | grep -q "↓ [0-9]* new lines"
+    top=$(row 1)
+    wait_row 23 "↓ [0-9]* new lines.*idle"      # all thirty have come
+    wait_row 1 "^$top\$"
     keys End
     wait_for "more 30"
     has_not "new lines"
@@ -135,9 +133,8 @@ load helpers
     keys Enter
     wait_for "line 100"
     keys Home
-    wait_for "line 1"
-    row 1 | grep -q 'Type a message'
-    row 22 | grep -qw 'line 16'
+    wait_row 1 'Type a message'
+    wait_row 22 'line 16$'
     keys C-Down C-Down
     wait_for "line 18"
     keys C-Up
@@ -154,7 +151,7 @@ load helpers
     type_text "/help"
     keys Enter
     wait_for "Commands"
-    has "/set [NAME [VALUE]]"
+    wait_for "/set [NAME [VALUE]]"
     wait_for "lines below"
     keys PageDown PageDown
     wait_for "search the history backwards"
@@ -170,11 +167,11 @@ load helpers
     type_text "/set temp 0"
     keys Enter
     wait_for "temp = 0"
-    row 24 | grep -q '^❯ *$'
+    wait_row 24 '^❯ *$'
     type_text "/set temp hot"
     keys Enter
     wait_for "error: "
-    row 24 | grep -q '^❯ /set temp hot'
+    wait_row 24 '^❯ /set temp hot'
 }
 
 @test "an unknown command is told and not sent" {
@@ -182,14 +179,14 @@ load helpers
     type_text "/nonsense"
     keys Enter
     wait_for "there is no command /nonsense"
-    row 24 | grep -q '❯ /nonsense'
+    wait_row 24 '❯ /nonsense'
     has_not "nice to meet you"
     # With a second slash it is a message.
     keys C-a
     type_text "/"
     keys Enter
     wait_for "nice to meet you."
-    screen | grep -q '^  /nonsense$'
+    wait_match '^  /nonsense$'
 }
 
 @test "/retry answers anew and /new begins anew" {
@@ -200,13 +197,13 @@ load helpers
     type_text "/retry"
     keys Enter
     wait_for "The second answer."
-    has "demo (answer 2)"
+    wait_for "demo (answer 2)"
     has_not "nice to meet you."
     type_text "/new"
     keys Enter
     wait_gone "The second answer."
     wait_for "Type a message and press Enter"
-    row 23 | grep -q "ctx 0/4096"
+    wait_row 23 "ctx 0/4096"
 }
 
 @test "leaving tells how to resume, and --resume does" {
@@ -215,11 +212,11 @@ load helpers
     keys Enter
     wait_for "nice to meet you."
     leave
-    screen | grep -q '^saved; go on with: vitrine --resume [0-9a-z-]*$'
-    tm kill-server
+    wait_match '^saved; go on with: vitrine --resume [0-9a-z-]*$'
+    close_terminal
     start hello --resume last
-    has "remember me"
-    has "nice to meet you."
+    wait_for "remember me"
+    wait_for "nice to meet you."
 }
 
 @test "what the model sends is shown and never acts" {
@@ -227,8 +224,8 @@ load helpers
     type_text "go"
     keys Enter
     wait_for "abc|"
-    has '^[]0;evil^G^[[2J<U+009B>31m�你end'
-    row 23 | grep -qF 'bad^[[31mname'
+    wait_for '^[]0;evil^G^[[2J<U+009B>31m�你end'
+    wait_row 23 'bad^\[\[31mname'
     [ "$(tm display-message -p '#{pane_title}')" != evil ]
 }
 
@@ -237,13 +234,12 @@ load helpers
     type_text "go"
     keys Enter
     wait_for "abc|"
-    # tmux puts the bar behind each where we counted it.
-    screen > "$BATS_TEST_TMPDIR/screen"
-    grep -q '^  |你好|$' "$BATS_TEST_TMPDIR/screen"
-    grep -q '^  |é*éx*|$' "$BATS_TEST_TMPDIR/screen" || grep -q $'^  |e\u0301x|$' "$BATS_TEST_TMPDIR/screen"
-    grep -q '^  |👩 *|$' "$BATS_TEST_TMPDIR/screen"
-    grep -q '^  |a      b|$' "$BATS_TEST_TMPDIR/screen"
-    grep -qF '  |<U+202E>abc|' "$BATS_TEST_TMPDIR/screen"
+    # The bar behind each stands where we counted it.
+    wait_match '^  |你好|$'
+    wait_match $'^  |e\u0301x|$'
+    wait_match '^  |👩 *|$'
+    wait_match '^  |a      b|$'
+    wait_match '^  |<U+202E>abc|$'
 }
 
 @test "--ascii draws with ASCII only" {
@@ -251,9 +247,9 @@ load helpers
     type_text "answer"
     keys Enter
     wait_for "Forty-two."
-    has "- thinking - 4 tokens"
-    ! screen | LC_ALL=C grep -q '[^ -~]'
-    row 24 | grep -q '^>'
+    wait_for "- thinking - 4 tokens"
+    no_match '[^ -~]'
+    wait_row 24 '^>'
 }
 
 @test "a locale that is not UTF-8 gets ASCII and spelled text" {
@@ -262,8 +258,8 @@ load helpers
     type_text "go"
     keys Enter
     wait_for "abc|"
-    has "|<U+4F60><U+597D>|"
-    ! screen | LC_ALL=C grep -q '[^ -~]'
+    wait_for "|<U+4F60><U+597D>|"
+    no_match '[^ -~]'
 }
 
 @test "/session and /save" {
@@ -298,7 +294,7 @@ load helpers
     type_text "hi"
     keys Enter
     wait_for "nice to meet you."
-    screen | grep -A1 '^system$' | grep -q '^  be brief$'
+    wait_rows "system" "  be brief"
 }
 
 @test "a session that was cut is resumed and the cut is told" {
@@ -307,11 +303,11 @@ load helpers
     keys Enter
     wait_for "nice to meet you."
     leave
-    tm kill-server
+    close_terminal
     printf '{"type":"message","id":9' >> "$(echo "$HOME"/.local/share/vitrine/sessions/*.jsonl)"
     start hello --resume last
-    has "nice to meet you."
-    has "torn"
+    wait_for "nice to meet you."
+    wait_for "torn"
 }
 
 @test "the trace tells keys, events and renders" {
@@ -349,6 +345,7 @@ load helpers
     keys Enter
     wait_for "error: "
     wait_for "idle"
+    wait_row 23 "idle"
     [ "$(screen | grep -c 'error: ')" -eq 1 ]
     type_text "/new"
     keys Enter
@@ -356,5 +353,6 @@ load helpers
     type_text "hi"
     keys Enter
     wait_for "error: device lost"
+    wait_row 23 "idle"
     [ "$(screen | grep -c 'device lost')" -eq 1 ]
 }

@@ -42,6 +42,14 @@ terminal()
     tm new-session -d -x "$cols" -y "$rows" "exec bash --norc --noprofile -c '$*'"
 }
 
+# End the terminal; the next one has a server of its own.
+close_terminal()
+{
+    tm kill-server
+    cp "$socket.conf" "$socket+.conf"
+    socket+=+
+}
+
 # Run vitrine in 80x24 on the script $1 with further options; then tell its status and show
 # what it leaves the terminal like.
 start()
@@ -91,52 +99,112 @@ resize()
     tm resize-window -x "$1" -y "$2"
 }
 
-# The screen has $1 (a fixed string) within the deadline.
-wait_for()
+# Run the rest until it succeeds, within the deadline: a frame may be on its way. Every look
+# at the screen goes through this.
+eventually()
 {
-    local end=$((SECONDS + patience))
-    until screen | grep -qF -- "$1"; do
-        [ $SECONDS -lt $end ] || { echo "waited for '$1'"; return 1; }
+    local what=$1 end=$((SECONDS + patience))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $end ] || { echo "waited for $what"; return 1; }
         sleep 0.02
     done
+}
+
+is_on_screen()
+{
+    screen | grep -qF -- "$1"
+}
+
+is_off_screen()
+{
+    ! screen | grep -qF -- "$1"
+}
+
+# A fixed string is on the screen, is gone from it.
+wait_for()
+{
+    eventually "'$1'" is_on_screen "$1"
 }
 
 wait_gone()
 {
-    local end=$((SECONDS + patience))
-    while screen | grep -qF -- "$1"; do
-        [ $SECONDS -lt $end ] || { echo "waited for '$1' to go"; return 1; }
-        sleep 0.02
-    done
+    eventually "'$1' to go" is_off_screen "$1"
 }
 
-# A tmux format has the value $2 within the deadline.
-wait_format()
-{
-    local end=$((SECONDS + patience))
-    until [ "$(tm display-message -p "#{$1}")" = "$2" ]; do
-        [ $SECONDS -lt $end ] || {
-            echo "waited for $1 to be '$2', it is '$(tm display-message -p "#{$1}")'"
-            return 1
-        }
-        sleep 0.02
-    done
-}
-
-has()
-{
-    screen | grep -qF -- "$1" || { echo "'$1' is not on the screen"; return 1; }
-}
-
+# It is not there now. Wait for something else first.
 has_not()
 {
-    ! screen | grep -qF -- "$1" || { echo "'$1' is on the screen"; return 1; }
+    is_off_screen "$1" || { echo "'$1' is on the screen"; return 1; }
 }
 
-# Row $1, from 1, of the screen.
+# Nothing on the screen matches a pattern; with -e also among its attributes.
+no_match()
+{
+    local pattern=$1
+    shift
+    if screen "$@" | LC_ALL=C grep -E -- "$pattern"; then
+        echo "/$pattern/ is on the screen"
+        return 1
+    fi
+}
+
+# Row $1, from 1, as it is now.
 row()
 {
     screen | sed -n "${1}p"
+}
+
+row_matches()
+{
+    screen | sed -n "${1}p" | grep -q -- "$2"
+}
+
+# Row $1, from 1, matches a pattern; some row does.
+wait_row()
+{
+    eventually "/$2/ in row $1" row_matches "$1" "$2"
+}
+
+rows_match()
+{
+    screen | grep -q -- "$1"
+}
+
+wait_match()
+{
+    eventually "/$1/" rows_match "$1"
+}
+
+# Rows with these texts, one behind the other.
+rows_follow()
+{
+    screen | awk -v want="$(printf '%s\n' "$@")" '
+        BEGIN { n = split(want, line, "\n") }
+        $0 == line[k + 1] { if (++k == n) { found = 1; exit } next }
+        { k = $0 == line[1] }
+        END { exit !found }'
+}
+
+wait_rows()
+{
+    eventually "the rows: $*" rows_follow "$@"
+}
+
+format_is()
+{
+    [ "$(tm display-message -p "#{$1}")" = "$2" ]
+}
+
+# A tmux format has a value.
+wait_format()
+{
+    eventually "$1 to be $2" format_is "$1" "$2"
+}
+
+wait_for_file()
+{
+    eventually "the file $1" test -s "$1"
 }
 
 # The process that runs in the terminal.
@@ -166,13 +234,4 @@ is_clean()
     paste_text "pasted by hand"
     wait_for "pasted by hand"
     has_not "200~"
-}
-
-wait_for_file()
-{
-    local end=$((SECONDS + patience))
-    until [ -s "$1" ]; do
-        [ $SECONDS -lt $end ] || { echo "waited for the file $1"; return 1; }
-        sleep 0.02
-    done
 }

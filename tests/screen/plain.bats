@@ -35,7 +35,7 @@ assistant: The second answer." ]
     [ "$output" = "you: hi
 thinking: The user wants a number.
 assistant: Forty-two." ]
-    ! LC_ALL=C grep -q '[^ -~]' "$BATS_TEST_TMPDIR/err"
+    LC_ALL=C run -1 grep '[^ -~]' "$BATS_TEST_TMPDIR/err"
 }
 
 @test "bytes of the model go to a file as they are" {

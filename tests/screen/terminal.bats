@@ -6,12 +6,12 @@ load helpers
     type_text "hi"
     keys Enter
     wait_for "nice to meet you."
-    row 9 | grep -q "demo.*ctx.*idle"
+    wait_row 9 "demo.*ctx.*idle"
     resize 200 60
     wait_format window_width 200
     wait_for "fake · chatml"
-    row 59 | grep -q "demo · fake · chatml · ctx .*idle"
-    has "nice to meet you."
+    wait_row 59 "demo · fake · chatml · ctx .*idle"
+    wait_for "nice to meet you."
     leave
 }
 
@@ -26,7 +26,7 @@ load helpers
         type_text "x"
     done
     wait_for "❯ xxxxxxx"
-    has "nice to meet you."
+    wait_for "nice to meet you."
     leave
 }
 
@@ -40,12 +40,12 @@ load helpers
     first=$(row 1)
     resize 50 20
     wait_format window_width 50
-    wait_for "below"
-    [ "$(row 1)" = "$first" ]
+    wait_row 19 "below"
+    wait_row 1 "^$first\$"
     resize 120 40
     wait_format window_width 120
-    wait_for "fake"
-    [ "$(row 1)" = "$first" ]
+    wait_row 39 "below"
+    wait_row 1 "^$first\$"
 }
 
 @test "Ctrl-Z suspends and fg comes back" {
@@ -64,7 +64,7 @@ load helpers
     keys "fg" Enter
     wait_for "❯ half a line"
     wait_format alternate_on 1
-    row 19 | grep -q "idle"
+    wait_row 19 "idle"
     keys C-u
     type_text "hi"
     keys Enter
@@ -80,7 +80,7 @@ load helpers
     start hello
     kill -TERM "$(program)"
     is_clean 143
-    tm kill-server
+    close_terminal
     start hello
     kill -HUP "$(program)"
     is_clean 129
@@ -115,7 +115,7 @@ load helpers
         start hello
         kill -$signal "$(program)"
         is_clean $((128 + $(kill -l $signal)))
-        tm kill-server
+        close_terminal
         rm "$BATS_TEST_TMPDIR/after"
     done
 }
@@ -127,27 +127,37 @@ load helpers
     is_clean 131
 }
 
+has_color()
+{
+    screen -e | grep -qE $'\e\\[([0-9]+;)*3[0-7]m'
+}
+
+has_bold()
+{
+    screen -e | grep -q $'\e\\[1m'
+}
+
 @test "colours by default, none with NO_COLOR or --color=never" {
     start hello
     type_text "hi"
     keys Enter
     wait_for "nice to meet you."
-    screen -e | grep -q $'\e\[[0-9;]*3[0-7]m'
-    tm kill-server
+    eventually "a colour" has_color
+    close_terminal
     export NO_COLOR=1
     start hello
     type_text "hi"
     keys Enter
     wait_for "nice to meet you."
-    ! screen -e | grep -qE $'\e\\[([0-9]+;)*(3|4|9|10)[0-7]m'
-    screen -e | grep -q $'\e\[1m'               # bold names are no colour
-    tm kill-server
+    no_match $'\e\\[([0-9]+;)*(3|4|9|10)[0-7]m' -e
+    eventually "bold names, which are no colour" has_bold
+    close_terminal
     unset NO_COLOR
     start hello --color=never
     type_text "hi"
     keys Enter
     wait_for "nice to meet you."
-    ! screen -e | grep -qE $'\e\\[([0-9]+;)*(3|4|9|10)[0-7]m'
+    no_match $'\e\\[([0-9]+;)*(3|4|9|10)[0-7]m' -e
 }
 
 @test "Ctrl-L paints over what others wrote" {
@@ -159,7 +169,7 @@ load helpers
     wait_for "GARBAGE"
     keys C-l
     wait_gone "GARBAGE"
-    has "nice to meet you."
+    wait_for "nice to meet you."
 }
 
 @test "a dumb terminal gets plain text" {
@@ -176,7 +186,7 @@ load helpers
 @test "the terminal going away ends the program" {
     start hello
     pid=$(program)
-    tm kill-server
+    close_terminal
     for _ in $(seq 200); do
         kill -0 "$pid" 2> /dev/null || return 0
         sleep 0.05
