@@ -111,17 +111,18 @@ static void take_effects(struct tui *t, unsigned effects)
         edit_elsewhere(t, "", 0);
 }
 
-/* A line that failed stays in the editor, so that it can be mended. */
+/* As in a shell, a line that failed is one key (Up) away, and the next one can be typed. */
 static void run_command(struct tui *t, const char *line, size_t n)
 {
     struct buf out = {0};
     struct tui_call call = { .chat = t->chat, .keys = true, .out = &out };
     struct err e = {0};
 
-    if (!tui_command_run(line, n, &call, &e)) {
+    bool ok = tui_command_run(line, n, &call, &e);
+    remember(t);
+    if (!ok) {
         tui_say(t, TUI_BLOCK_ERROR, e.text, strlen(e.text));
     } else {
-        remember(t);
         if (out.n)
             tui_say(t, TUI_BLOCK_NOTE, out.p, out.n);
         take_effects(t, call.effects);

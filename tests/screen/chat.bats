@@ -171,7 +171,9 @@ load helpers
     type_text "/set temp hot"
     keys Enter
     wait_for "error: "
-    wait_row 24 '^❯ /set temp hot'
+    row 24 | grep -q '^❯ *$'
+    keys Up
+    wait_for "❯ /set temp hot"
 }
 
 @test "an unknown command is told and not sent" {
@@ -179,8 +181,9 @@ load helpers
     type_text "/nonsense"
     keys Enter
     wait_for "there is no command /nonsense"
-    wait_row 24 '❯ /nonsense'
     has_not "nice to meet you"
+    keys Up
+    wait_for "❯ /nonsense"
     # With a second slash it is a message.
     keys C-a
     type_text "/"
