@@ -92,11 +92,12 @@ static void put_token(struct ask *a, const struct chat_event *ev)
 static void end_answer(struct ask *a)
 {
     end_thoughts(a);
-    if (!a->tty)
-        return;
-    buf_reset(&a->scratch);
-    utf8_stream_finish(&a->out, &a->scratch);
-    fwrite(buf_str(&a->scratch), 1, a->scratch.n, stdout);
+    if (a->tty) {
+        buf_reset(&a->scratch);
+        utf8_stream_finish(&a->out, &a->scratch);
+        fwrite(buf_str(&a->scratch), 1, a->scratch.n, stdout);
+    }
+    /* A text for people and scripts ends its last line; --json has the exact bytes. */
     if (a->last && a->last != '\n')
         putchar('\n');
 }

@@ -67,7 +67,7 @@ static bool chat_model_open_backend(struct chat_model *m, const struct chat_sett
 
     m->be = probe ? be_probe(&p, e) : be_open(&p, e);
     if (!m->be)
-        return m->path ? err_wrap(e, "loading %s", m->path) : false;
+        return false;
 
     const struct be_vocab *v = be_own_vocab(m->be);
     if (v) {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
-# fuzz-gguf and fuzz-tokenizer start from what ./seeds writes and, where it is there,
-# ../shared/bad-files; a target with a NAME.dict takes words from that. What one finds interesting stays in
-# NAME.corpus beside it and is used again; a finding stays as NAME.crash-... and ends the
-# run with its status.
+# fuzz-gguf, fuzz-model and fuzz-tokenizer start from what ./seeds writes and, where it is
+# there, ../shared/bad-files; a target with a NAME.dict takes words from that. What one finds
+# interesting stays in NAME.corpus beside it and is used again; a finding stays as
+# NAME.crash-... and ends the run with its status.
 set -eu
 
 # Freed memory is kept for a while by the sanitizer; little of it keeps the limit meaningful.
@@ -20,7 +20,7 @@ bad=
 for target; do
     mkdir -p "$target.corpus"
     case $target in
-    */fuzz-gguf | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
+    */fuzz-gguf | */fuzz-model | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
     *) from= ;;
     esac
     dict=${top_srcdir:-.}/$here/${target##*/fuzz-}.dict
