@@ -9,14 +9,15 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-static void list_encode(const struct tok *t, const char *text, size_t len, bool start,
+static void list_encode(const struct tok *t, const char *text, size_t len, bool prefix,
                         struct tok_work *w, struct tok_ids *out)
 {
-    (void)start;
+    (void)prefix;
     (void)w;
     for (size_t i = 0; i < len;) {
         int32_t id = -1;
-        i += tok_names_longest(&t->list, text + i, len - i, &id); /* at least one byte */
+        i += tok_names_longest(&t->list, TOK_IN_SPECIAL, text + i, len - i,
+                               &id); /* >= 1 */
         tok_ids_add(out, id);
     }
 }
@@ -27,14 +28,17 @@ static bool list_fill(struct tok *t, const struct tok_list *list, struct err *e)
         if (list->len[i] > UINT32_MAX)
             return err_set(e, "token %zu of the list is longer than 4 GiB", i);
         t->v[i] = (struct tok_entry){
-            .name = list->text[i], .name_len = (uint32_t)list->len[i],
-            .bytes = list->text[i], .bytes_len = (uint32_t)list->len[i],
+            .name = list->text[i],
+            .name_len = (uint32_t)list->len[i],
+            .bytes = list->text[i],
+            .bytes_len = (uint32_t)list->len[i],
             .type = list->special[i] ? TOK_CONTROL : TOK_NORMAL,
         };
         if (list->special[i])
             t->v[i].bytes_len = 0;
         else
-            tok_names_add(&t->list, list->text[i], list->len[i], (int32_t)i);
+            tok_names_add(&t->list, list->text[i], list->len[i], (int32_t)i,
+                          TOK_IN_SPECIAL);
     }
     tok_names_sort(&t->list);
     for (int b = 0; b < 256; b++) {
@@ -56,7 +60,7 @@ struct tok *tok_from_list(const struct tok_list *list, struct err *e)
         err_set(e, "the token list is too long");
         return NULL;
     }
-    struct tok *t = xcalloc(1, sizeof *t);
+    struct tok *t = tok_new();
     int32_t n = (int32_t)list->n;
 
     t->v = xcalloc(list->n, sizeof *t->v);
@@ -64,9 +68,9 @@ struct tok *tok_from_list(const struct tok_list *list, struct err *e)
     t->encode = list_encode;
     t->bos = list->bos >= 0 && list->bos < n ? list->bos : -1;
     t->eos = list->eos >= 0 && list->eos < n ? list->eos : -1;
-    t->unk = -1;
     t->adds_bos = t->bos >= 0;
     snprintf(t->kind, sizeof t->kind, "list");
+    t->origin = xstrdup("the device's own list");
     if (!list_fill(t, list, e)) {
         tok_free(t);
         return NULL;

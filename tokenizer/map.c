@@ -112,7 +112,7 @@ static void map_put_now(struct tok_map *m, const struct tok_entry *v, int32_t id
 
     for (i &= m->mask; m->slot[i].id1; i = (i + 1) & m->mask)
         if (map_same(&m->slot[i], &key, v, v[id].bytes))
-            break;                      /* the same bytes again: the last token counts */
+            break; /* the same bytes again: the last token counts */
     key.id1 = (uint32_t)id + 1;
     m->slot[i] = key;
 }
@@ -182,7 +182,7 @@ void tok_pairs_put(struct tok_pairs *m, int32_t left, int32_t right, uint32_t ra
     for (size_t i = map_mix(key, m->seed) & m->mask;; i = (i + 1) & m->mask) {
         struct tok_pair_slot *s = &m->slot[i];
         if (s->key == key)
-            return;                     /* the same merge again: the lower rank stays */
+            return; /* the same merge again: the lower rank stays */
         if (s->key)
             continue;
         *s = (struct tok_pair_slot){ .key = key, .rank = rank, .id = id };

@@ -18,7 +18,7 @@
 enum { MERGE_SHORT = 24 };
 
 struct merge_cand {
-    uint64_t key;           /* order, then place: order << 32 | left */
+    uint64_t key; /* order, then place: order << 32 | left */
     int32_t right, id;
     uint32_t len;
 };
@@ -38,13 +38,15 @@ void tok_work_release(struct tok_work *w)
     free(w->cut);
     free(w->cut2);
     buf_release(&w->text);
+    buf_release(&w->norm);
+    buf_release(&w->known);
     *w = (struct tok_work){ 0 };
 }
 
 static void merge_short(const struct tok *t, const char *text, struct tok_work *w,
                         merge_find *find)
 {
-    struct merge_pair pair[MERGE_SHORT];    /* pair[i] is of symbols i and i + 1 */
+    struct merge_pair pair[MERGE_SHORT]; /* pair[i] is of symbols i and i + 1 */
     struct merge_sym *sym = w->sym;
     size_t n = w->n;
 

@@ -11,12 +11,14 @@
 
 #include "base/mem.h"
 
-void tok_names_add(struct tok_names *s, const char *p, size_t n, int32_t id)
+void tok_names_add(struct tok_names *s, const char *p, size_t n, int32_t id,
+                   unsigned modes)
 {
     if (n == 0)
         return;
     MEM_GROW(s->v, s->cap, s->n + 1);
-    s->v[s->n++] = (struct tok_name){ .p = p, .n = (uint32_t)n, .id = id };
+    s->v[s->n++] =
+        (struct tok_name){ .p = p, .n = (uint32_t)n, .id = id, .modes = modes };
 }
 
 static int tok_name_cmp(const void *a, const void *b)
@@ -42,6 +44,7 @@ void tok_names_sort(struct tok_names *s)
         s->first[b] = (uint32_t)i;
         while (i < s->n && (unsigned char)s->v[i].p[0] == b)
             i++;
+        s->begins[b] = i > s->first[b];
     }
     s->first[256] = (uint32_t)i;
 }
@@ -61,8 +64,8 @@ static size_t tok_names_bound(const struct tok_names *s, size_t lo, size_t hi,
     return lo;
 }
 
-size_t tok_names_longest(const struct tok_names *s, const char *text, size_t len,
-                         int32_t *id)
+size_t tok_names_longest(const struct tok_names *s, unsigned mode, const char *text,
+                         size_t len, int32_t *id)
 {
     size_t best = 0;
 
@@ -72,6 +75,8 @@ size_t tok_names_longest(const struct tok_names *s, const char *text, size_t len
     size_t hi = s->first[(unsigned char)text[0] + 1];
     for (size_t depth = 1; lo < hi; depth++) {
         for (; lo < hi && s->v[lo].n == depth; lo++) {
+            if (!(s->v[lo].modes & mode))
+                continue;
             best = depth; /* of equal names the last counts, as everywhere */
             *id = s->v[lo].id;
         }
@@ -88,7 +93,7 @@ int32_t tok_names_find(const struct tok_names *s, const char *p, size_t n)
 {
     int32_t id = -1;
 
-    return tok_names_longest(s, p, n, &id) == n && n > 0 ? id : -1;
+    return tok_names_longest(s, TOK_IN_SPECIAL, p, n, &id) == n && n > 0 ? id : -1;
 }
 
 void tok_names_release(struct tok_names *s)

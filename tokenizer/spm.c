@@ -22,15 +22,14 @@
 
 static const char spm_space[] = "\xE2\x96\x81";
 
-/* Copy s to p with U+2581 as a space; returns the length. */
-static size_t spm_unescape(char *p, const char *s, size_t n)
+size_t spm_unescape(char *p, const char *s, size_t n)
 {
     char *at = p;
 
     for (const char *end = s + n; s < end;) {
         const char *hit = memchr(s, spm_space[0], (size_t)(end - s));
         size_t run = (size_t)((hit ? hit : end) - s);
-        memcpy(at, s, run);
+        memmove(at, s, run);
         at += run;
         s += run;
         if (!hit)
@@ -44,13 +43,13 @@ static size_t spm_unescape(char *p, const char *s, size_t n)
 
 static int spm_hex(char c)
 {
-    return c >= '0' && c <= '9' ? c - '0' :
-           c >= 'A' && c <= 'F' ? c - 'A' + 10 :
-           c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                                  : -1;
 }
 
-/* The value of a name like <0x0A>, or -1. */
-static int spm_byte(const struct tok_entry *v)
+int spm_byte(const struct tok_entry *v)
 {
     const char *s = v->name;
 
@@ -64,6 +63,7 @@ static int spm_byte(const struct tok_entry *v)
  * the model has it. In text it is found in either form. */
 static void spm_alias(struct tok *t, const struct tok_entry *v, int32_t id, char **arena)
 {
+    const unsigned modes = TOK_IN_SPECIAL | TOK_IN_PLAIN | TOK_IN_FOREIGN;
     size_t spaces = 0;
 
     while (spaces < v->bytes_len && v->bytes[spaces] == ' ')
@@ -75,11 +75,9 @@ static void spm_alias(struct tok *t, const struct tok_entry *v, int32_t id, char
         for (size_t i = 0; i < spaces; i++)
             memcpy(p + 3 * i, spm_space, 3);
         *arena += 3 * spaces;
-        tok_names_add(&t->user, p, 3 * spaces, id);
-        tok_names_add(&t->specials, p, 3 * spaces, id);
+        tok_names_add(&t->found, p, 3 * spaces, id, modes);
     } else {
-        tok_names_add(&t->user, v->bytes, v->bytes_len, id);
-        tok_names_add(&t->specials, v->bytes, v->bytes_len, id);
+        tok_names_add(&t->found, v->bytes, v->bytes_len, id, modes);
     }
 }
 
@@ -106,17 +104,10 @@ static void spm_text_token(struct tok *t, struct tok_entry *v, int32_t id, char 
     tok_map_put(&t->map, t->v, id);
 }
 
-static void spm_encode(const struct tok *t, const char *text, size_t len, bool start,
-                       struct tok_work *w, struct tok_ids *out);
-
-bool spm_init(struct tok *t, const struct gguf *g, struct err *e)
+bool spm_tokens(struct tok *t, size_t *bad)
 {
-    const struct gguf_kv *scores =
-        tok_array(g, "tokenizer.ggml.scores", GGUF_F32, t->n, e);
     size_t room = 0;
 
-    if (!scores)
-        return false;
     for (size_t i = 0; i < t->n; i++)
         room += t->v[i].name_len +
                 (t->v[i].type == TOK_USER ? 3 * (size_t)t->v[i].name_len : 1);
@@ -125,14 +116,11 @@ bool spm_init(struct tok *t, const struct gguf *g, struct err *e)
     memset(t->byte_id, -1, sizeof t->byte_id);
     for (size_t i = 0; i < t->n; i++) {
         struct tok_entry *v = &t->v[i];
-        v->score = gguf_f32_at(scores, i);
         if (v->type == TOK_BYTE) {
             int b = spm_byte(v);
+            *bad = i;
             if (b < 0)
-                return tok_bad(e, g, "tokenizer.ggml.tokens",
-                               "names token %zu \"%.*s\", which "
-                               "its type says is a byte; a byte is named like <0x0A>",
-                               i, (int)(v->name_len < 40 ? v->name_len : 40), v->name);
+                return false;
             *arena = (char)b;
             v->bytes = arena++;
             v->bytes_len = 1;
@@ -142,8 +130,24 @@ bool spm_init(struct tok *t, const struct gguf *g, struct err *e)
         }
     }
     tok_map_flush(&t->map, t->v);
-    t->encode = spm_encode;
+    tok_whole_init(t);
     return true;
+}
+
+static void spm_encode(const struct tok *t, const char *text, size_t len, bool prefix,
+                       struct tok_work *w, struct tok_ids *out);
+
+bool spm_init(struct tok *t, const struct gguf *g, struct err *e)
+{
+    const struct gguf_kv *scores =
+        tok_array(g, "tokenizer.ggml.scores", GGUF_F32, t->n, e);
+
+    if (!scores)
+        return false;
+    for (size_t i = 0; i < t->n; i++)
+        t->v[i].score = gguf_f32_at(scores, i);
+    t->encode = spm_encode;
+    return tok_spm_tokens(t, g, e);
 }
 
 /* Scores in ascending order of being merged, as unsigned numbers. */
@@ -151,7 +155,7 @@ static uint32_t spm_order(float score)
 {
     uint32_t u;
 
-    score += 0.0f;                      /* no negative zero */
+    score += 0.0f; /* no negative zero */
     memcpy(&u, &score, sizeof u);
     return ~(u & 0x80000000u ? ~u : u | 0x80000000u);
 }
@@ -186,9 +190,8 @@ static void spm_write(const struct tok *t, const char *p, size_t len, struct tok
         tok_ids_add(out, t->unk);
 }
 
-/* text[from .. to): a row on its own. */
-static void spm_row(const struct tok *t, const char *text, size_t from, size_t to,
-                    struct tok_work *w, struct tok_ids *out)
+static void spm_merge_row(const struct tok *t, const char *text, size_t from, size_t to,
+                          struct tok_work *w, struct tok_ids *out)
 {
     w->n = 0;
     for (size_t i = from; i < to;) {
@@ -205,23 +208,50 @@ static void spm_row(const struct tok *t, const char *text, size_t from, size_t t
     }
 }
 
-static void spm_encode(const struct tok *t, const char *text, size_t len, bool start,
-                       struct tok_work *w, struct tok_ids *out)
+/* A row that is a token, or is merged. */
+static void spm_one_row(const struct tok *t, const char *s, size_t from, size_t to,
+                        struct tok_work *w, spm_row *row, struct tok_ids *out)
 {
-    bool prefix = start && t->space_prefix;
+    size_t before = out->n, n = to - from;
+    int32_t id = n <= t->longest ? tok_map_get(&t->map, t->v, s + from, n) : -1;
+    enum tok_whole known = id < 0 ? TOK_IN_PARTS : tok_whole(t, id);
 
-    buf_reset(&w->text);
-    buf_reserve(&w->text, len + 1);
-    if (prefix)
-        buf_addc(&w->text, ' ');
-    w->text.n += spm_unescape(w->text.p + w->text.n, text, len);
-    const char *s = w->text.p;
+    if (known == TOK_WHOLE) {
+        tok_ids_add(out, id);
+        return;
+    }
+    row(t, s, from, to, w, out);
+    if (known == TOK_NOT_KNOWN)
+        tok_whole_set(t, id, out->n == before + 1 && out->v[before] == id);
+}
+
+void spm_rows(const struct tok *t, const char *s, size_t len, struct tok_work *w,
+              spm_row *row, struct tok_ids *out)
+{
     size_t from = 0;
-    for (size_t i = 1; i < w->text.n; i++) {
-        if (s[i] == ' ' && !t->joins[(unsigned char)s[i - 1]]) {
-            spm_row(t, s, from, i, w, out);
+
+    for (size_t i = 1; i < len; i++) {
+        if (s[i] == ' ' && (t->splits_spaces || !t->joins[(unsigned char)s[i - 1]])) {
+            spm_one_row(t, s, from, i, w, row, out);
             from = i;
         }
     }
-    spm_row(t, s, from, w->text.n, w, out);
+    if (from < len)
+        spm_one_row(t, s, from, len, w, row, out);
+}
+
+void spm_text(const char *text, size_t len, bool prefix, struct buf *out)
+{
+    buf_reset(out);
+    buf_reserve(out, len + 1);
+    if (prefix)
+        buf_addc(out, ' ');
+    out->n += spm_unescape(out->p + out->n, text, len);
+}
+
+static void spm_encode(const struct tok *t, const char *text, size_t len, bool prefix,
+                       struct tok_work *w, struct tok_ids *out)
+{
+    spm_text(text, len, prefix, &w->text);
+    spm_rows(t, w->text.p, w->text.n, w, spm_merge_row, out);
 }

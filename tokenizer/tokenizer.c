@@ -15,11 +15,9 @@
 
 #include "base/mem.h"
 
-/* One call of a family gets at most so much, so that positions fit 32 bits. */
-static const size_t tok_chunk = (size_t)1 << 28;
-
 #define TOK_DEEPSEEK_END \
-    "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"
+    "<\xEF\xBD\x9C"      \
+    "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"
 
 /* Names that end a turn. EOS and EOT of the file end it too; these are for files that do
  * not name them, and for models that have several. Where user is false, the name is also
@@ -29,23 +27,23 @@ static const struct tok_end_name {
     const char *name;
     bool user;
 } tok_end_names[] = {
-    { "<|im_end|>", true },             /* ChatML: Qwen and many others */
-    { "<|eot_id|>", true },             /* Llama 3 */
-    { "<|eom_id|>", true },             /* Llama 3, before a tool's answer */
-    { "<|eot|>", true },                /* Llama 4 */
-    { "<|end|>", true },                /* Phi */
-    { "<|return|>", true },             /* gpt-oss */
-    { "<|call|>", true },               /* gpt-oss, before a tool's answer */
-    { "<|endoftext|>", true },          /* GPT-2 and its heirs */
-    { "<|end_of_text|>", true },        /* Llama 3, Granite */
+    { "<|im_end|>", true },      /* ChatML: Qwen and many others */
+    { "<|eot_id|>", true },      /* Llama 3 */
+    { "<|eom_id|>", true },      /* Llama 3, before a tool's answer */
+    { "<|eot|>", true },         /* Llama 4 */
+    { "<|end|>", true },         /* Phi */
+    { "<|return|>", true },      /* gpt-oss */
+    { "<|call|>", true },        /* gpt-oss, before a tool's answer */
+    { "<|endoftext|>", true },   /* GPT-2 and its heirs */
+    { "<|end_of_text|>", true }, /* Llama 3, Granite */
     { "<|end_of_turn|>", true },
-    { "<|END_OF_TURN_TOKEN|>", true },  /* Command R */
-    { "<|role_end|>", true },           /* Ling */
-    { "[|endofturn|]", true },          /* EXAONE */
-    { "<end_of_turn>", true },          /* Gemma */
-    { "<end_of_utterance>", true },     /* SmolVLM */
-    { TOK_DEEPSEEK_END, true },         /* DeepSeek */
-    { "</s>", false },                  /* Llama 2, Mistral */
+    { "<|END_OF_TURN_TOKEN|>", true }, /* Command R */
+    { "<|role_end|>", true },          /* Ling */
+    { "[|endofturn|]", true },         /* EXAONE */
+    { "<end_of_turn>", true },         /* Gemma */
+    { "<end_of_utterance>", true },    /* SmolVLM */
+    { TOK_DEEPSEEK_END, true },        /* DeepSeek */
+    { "</s>", false },                 /* Llama 2, Mistral */
     { "<eos>", false },
     { "<EOT>", false },
     { "[EOS]", false },
@@ -80,7 +78,7 @@ static const struct tok_end_name *tok_end_name(const struct tok_entry *v)
 /* <|name|>, also with the wide bars that DeepSeek has. */
 static bool tok_looks_like_control(const struct tok_entry *v)
 {
-    static const char wide[] = "\xEF\xBD\x9C";      /* ｜ */
+    static const char wide[] = "\xEF\xBD\x9C"; /* ｜ */
     const char *p = v->name;
     size_t n = v->name_len;
 
@@ -88,6 +86,40 @@ static bool tok_looks_like_control(const struct tok_entry *v)
         return false;
     return (p[1] == '|' && p[n - 2] == '|') ||
            (n > 8 && memcmp(p + 1, wide, 3) == 0 && memcmp(p + n - 4, wide, 3) == 0);
+}
+
+/* Written between angle or square brackets, like <think>, [INST] or <start_of_turn>. */
+static bool tok_is_markup(const struct tok_entry *v)
+{
+    size_t n = v->name_len;
+
+    return n > 2 && ((v->name[0] == '<' && v->name[n - 1] == '>') ||
+                     (v->name[0] == '[' && v->name[n - 1] == ']'));
+}
+
+static unsigned tok_modes(const struct tok_entry *v, bool end)
+{
+    unsigned modes = TOK_IN_SPECIAL;
+
+    if (v->type == TOK_USER && !end && !v->ends)
+        modes |= TOK_IN_PLAIN | (tok_is_markup(v) ? 0 : TOK_IN_FOREIGN);
+    return modes;
+}
+
+/* A name that is looked for in normalised text is normalised itself. */
+static void tok_index_late(struct tok *t, const struct tok_entry *v, int32_t id,
+                           unsigned modes)
+{
+    struct buf b = { 0 };
+    const char *name = v->name;
+    size_t n = v->name_len;
+
+    if (tok_normalize(t, v->name, v->name_len, &b)) {
+        MEM_GROW(t->late_names, t->cap_late, t->n_late + 1);
+        n = b.n;
+        name = t->late_names[t->n_late++] = buf_take(&b);
+    }
+    tok_names_add(&t->late, name, n, id, modes);
 }
 
 void tok_index(struct tok *t)
@@ -101,12 +133,16 @@ void tok_index(struct tok *t)
         const struct tok_end_name *end = tok_end_name(v);
         if (end && (v->type == TOK_CONTROL || (v->type == TOK_USER && end->user)))
             v->ends = true;
-        tok_names_add(&t->specials, v->name, v->name_len, (int32_t)i);
-        if (v->type == TOK_USER && !end && !v->ends)
-            tok_names_add(&t->user, v->name, v->name_len, (int32_t)i);
+        unsigned modes = tok_modes(v, end != NULL);
+        tok_names_add(&t->specials, v->name, v->name_len, (int32_t)i, modes);
+        if (v->found & TOK_FOUND_LATE)
+            tok_index_late(t, v, (int32_t)i, modes);
+        else
+            tok_names_add(&t->found, v->name, v->name_len, (int32_t)i, modes);
     }
     tok_names_sort(&t->specials);
-    tok_names_sort(&t->user);
+    tok_names_sort(&t->found);
+    tok_names_sort(&t->late);
 
     /* gpt-oss closes a channel with <|end|>; its turn goes on. */
     int32_t end = tok_special(t, "<|end|>");
@@ -120,6 +156,14 @@ bool tok_is_control_like(const struct tok_entry *v)
     return v->type == TOK_USER && tok_looks_like_control(v);
 }
 
+struct tok *tok_new(void)
+{
+    struct tok *t = xcalloc(1, sizeof *t);
+
+    t->bos = t->eos = t->unk = -1;
+    return t;
+}
+
 void tok_free(struct tok *t)
 {
     if (!t)
@@ -128,9 +172,17 @@ void tok_free(struct tok *t)
     tok_pairs_release(&t->pairs);
     tok_names_release(&t->list);
     tok_map_release(&t->map);
-    tok_names_release(&t->user);
+    tok_names_release(&t->late);
+    tok_names_release(&t->found);
     tok_names_release(&t->specials);
+    for (size_t i = 0; i < t->n_late; i++)
+        free(t->late_names[i]);
+    free(t->late_names);
+    free(t->norm);
+    free(t->whole);
+    free(t->names);
     free(t->arena);
+    free(t->origin);
     free(t->v);
     free(t);
 }
@@ -145,54 +197,9 @@ const char *tok_kind(const struct tok *t)
     return t->kind;
 }
 
-/* Text without names, in pieces that the family can count with 32 bits. */
-static void tok_encode_plain(const struct tok *t, const char *text, size_t len,
-                             bool start, struct tok_work *w, struct tok_ids *out)
+const char *tok_origin(const struct tok *t)
 {
-    while (len) {
-        size_t n = len < tok_chunk ? len : tok_chunk;
-        t->encode(t, text, n, start, w, out);
-        text += n;
-        len -= n;
-        start = false;
-    }
-}
-
-static void tok_encode_names(const struct tok *t, const char *text, size_t len,
-                             enum tok_place place, const struct tok_names *names,
-                             struct tok_ids *out)
-{
-    struct tok_work w = { 0 };
-    bool start = place == TOK_AT_START;
-    size_t from = 0, i = 0;
-
-    while (i < len) {
-        int32_t id = -1;
-        size_t n = tok_names_longest(names, text + i, len - i, &id);
-        if (n == 0) {
-            i++;
-            continue;
-        }
-        tok_encode_plain(t, text + from, i - from, start, &w, out);
-        tok_ids_add(out, id);
-        i += n;
-        from = i;
-        start = true;
-    }
-    tok_encode_plain(t, text + from, len - from, start, &w, out);
-    tok_work_release(&w);
-}
-
-void tok_encode(const struct tok *t, const char *text, size_t len, enum tok_place place,
-                struct tok_ids *out)
-{
-    tok_encode_names(t, text, len, place, &t->user, out);
-}
-
-void tok_encode_special(const struct tok *t, const char *text, size_t len,
-                        enum tok_place place, struct tok_ids *out)
-{
-    tok_encode_names(t, text, len, place, &t->specials, out);
+    return t->origin ? t->origin : "";
 }
 
 static const struct tok_entry *tok_entry(const struct tok *t, int32_t id)
@@ -251,7 +258,7 @@ void tok_decode(const struct tok *t, const int32_t *ids, size_t n, enum tok_plac
 {
     /* The space of the place stands before the first token that is text, if it opens the
      * text or follows control tokens only. */
-    bool strip = t->space_prefix && place == TOK_AT_START;
+    bool strip = t->prefix != TOK_PREFIX_NONE && place == TOK_AT_START;
 
     for (size_t i = 0; i < n; i++) {
         const struct tok_entry *v = tok_entry(t, ids[i]);

@@ -3,8 +3,8 @@
 
 /* Tokenizer: text to ids and back, exactly as the model was trained.
  *
- * A tokenizer is read-only once loaded, so any thread may use it. It knows no roles and no
- * templates: special tokens enter by name, never through text. */
+ * A tokenizer is read-only once loaded, so any thread may use it. It knows no roles and
+ * no templates: special tokens enter by name, never through text. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,53 +26,90 @@ void tok_ids_release(struct tok_ids *ids);
  * "gpt2" (byte-level BPE, pre-split named by tokenizer.ggml.pre). g must outlive the
  * tokenizer. On failure NULL, e filled with kind ERR_MODEL. */
 struct tok *tok_from_gguf(const struct gguf *g, struct err *e);
+/* The same with the name of the pre-split, whatever the file says; NULL: as above. */
+struct tok *tok_from_gguf_pre(const struct gguf *g, const char *pre, struct err *e);
 
-/* A list of tokens as it is; text is cut by longest match. Every single byte must be in the
- * list. For the fake device and tests. Strings are borrowed. */
+/* Load a Hugging Face tokenizer.json (BPE), or the one in a directory. bos, eos and what
+ * ends a turn come from tokenizer_config.json and generation_config.json beside it, where
+ * they are. */
+struct tok *tok_from_hf(const char *path, struct err *e);
+
+/* Load the ranks of a tiktoken.model (lines of BASE64 RANK), or the one in a directory;
+ * special tokens come from tokenizer_config.json beside it. pre names the pre-split as
+ * tokenizer.ggml.pre would; NULL: Kimi's files are recognised, others are refused. */
+struct tok *tok_from_tiktoken(const char *path, const char *pre, struct err *e);
+
+/* A list of tokens as it is; text is cut by longest match. Every single byte must be in
+ * the list. For the fake device and tests. Strings are borrowed. */
 struct tok_list {
     size_t n;
-    const char *const *text;    /* (n) */
-    const size_t *len;          /* (n) */
-    const bool *special;        /* (n) */
-    int32_t bos, eos;           /* -1: none */
+    const char *const *text; /* (n) */
+    const size_t *len;       /* (n) */
+    const bool *special;     /* (n) */
+    int32_t bos, eos;        /* -1: none */
 };
 struct tok *tok_from_list(const struct tok_list *list, struct err *e);
 void tok_free(struct tok *t);
 
 size_t tok_count(const struct tok *t);
-const char *tok_kind(const struct tok *t);      /* "SPM", "BPE llama-bpe", "list" */
+const char *tok_kind(const struct tok *t);   /* "SPM", "BPE llama-bpe", "list" */
+const char *tok_origin(const struct tok *t); /* "tokenizer.ggml.* of FILE"; for people */
 
-/* Where a text stands. SentencePiece vocabularies put a space before a text that opens the
- * prompt or follows a special token, when the file says so; never inside one. */
-enum tok_place { TOK_AFTER_TEXT, TOK_AT_START };
+/* Where a text stands. SentencePiece vocabularies put a space before a text that opens
+ * the prompt or follows a special token, when the file says so; never inside one. Some do
+ * it only where the prompt begins. */
+enum tok_place { TOK_AFTER_TEXT, TOK_AT_START, TOK_AFTER_SPECIAL };
 
-/* Append the ids for text to out. Text that looks like a special token stays text. Any
- * bytes are legal. No BOS is added. */
+/* Append the ids for text to out, exactly as the model's own tokenizer makes them of
+ * ordinary text. Control tokens are never made from text. User-defined tokens are where
+ * their names stand in it (runs of spaces, <think>): the model was trained so. Any bytes
+ * are legal. No BOS is added. */
 void tok_encode(const struct tok *t, const char *text, size_t len, enum tok_place place,
                 struct tok_ids *out);
-/* The same, but names of special tokens in the text become those tokens: for raw prompts
- * (`tokenize --special`), never for a conversation. */
+
+/* The same for text that somebody else wrote, in a conversation: no token is made of it
+ * that could be markup of a template. That is every user-defined token whose name stands
+ * between angle or square brackets, <...> or [...]: <think>, <tool_call>, <|...|>,
+ * <|...|> with wide bars, [INST], [TOOL_CALLS], <start_of_turn>, <unused7>. These names
+ * are written with ordinary tokens here. Runs of white space, words and other
+ * user-defined tokens without brackets are as in tok_encode(). */
+void tok_encode_foreign(const struct tok *t, const char *text, size_t len,
+                        enum tok_place place, struct tok_ids *out);
+
+/* A text of both kinds, which is merged as the one text that it is. Markup is found where
+ * all of its name is plain. Lengths add up to the text. */
+enum tok_text { TOK_TEXT_PLAIN, TOK_TEXT_FOREIGN };
+struct tok_span {
+    size_t len;
+    enum tok_text kind;
+};
+void tok_encode_spans(const struct tok *t, const char *text, const struct tok_span *span,
+                      size_t n, enum tok_place place, struct tok_ids *out);
+
+/* As tok_encode(), but names of all special tokens in the text become those tokens: for
+ * raw prompts (`tokenize --special`), never for a conversation. */
 void tok_encode_special(const struct tok *t, const char *text, size_t len,
                         enum tok_place place, struct tok_ids *out);
 
-int32_t tok_special(const struct tok *t, const char *name);     /* -1 if there is none */
-bool tok_is_special(const struct tok *t, int32_t id);           /* control or user-defined */
-const char *tok_name(const struct tok *t, int32_t id, size_t *len); /* as stored in the file */
+int32_t tok_special(const struct tok *t, const char *name); /* -1 if there is none */
+bool tok_is_special(const struct tok *t, int32_t id);       /* control or user-defined */
+const char *tok_name(const struct tok *t, int32_t id,
+                     size_t *len); /* as stored in the file */
 
 /* Bytes that one token stands for, owned by t. May be part of a character. Control tokens
  * have none (*len = 0). */
 const char *tok_bytes(const struct tok *t, int32_t id, size_t *len);
 
-int32_t tok_bos(const struct tok *t);           /* -1: none */
+int32_t tok_bos(const struct tok *t); /* -1: none */
 int32_t tok_eos(const struct tok *t);
-bool tok_adds_bos(const struct tok *t);         /* prompts of this model begin with BOS */
+bool tok_adds_bos(const struct tok *t); /* prompts of this model begin with BOS */
 /* The model ends its turn with this token: EOS, EOT and the names that models use for it
  * (<|im_end|>, <|eot_id|>, <end_of_turn>, ...). */
 bool tok_is_end(const struct tok *t, int32_t id);
 
-/* Append the bytes of ids to out. The space that TOK_AT_START put before the first token of
- * an SPM text is removed when place says so. Control tokens give nothing, or their names
- * with TOK_SPECIALS_SHOW. */
+/* Append the bytes of ids to out. The space that TOK_AT_START put before the first token
+ * of an SPM text is removed when place says so. Control tokens give nothing, or their
+ * names with TOK_SPECIALS_SHOW. */
 enum tok_specials { TOK_SPECIALS_HIDE, TOK_SPECIALS_SHOW };
 void tok_decode(const struct tok *t, const int32_t *ids, size_t n, enum tok_place place,
                 enum tok_specials specials, struct buf *out);

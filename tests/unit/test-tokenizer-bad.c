@@ -138,7 +138,8 @@ static void hostile_vocabularies_get_their_verdict(void **state)
     UNIT_NEEDS_SHARED();
 
     list = shared_json("bad-files/manifest.json");
-    json_array_foreach(list, i, entry) {
+    json_array_foreach(list, i, entry)
+    {
         const char *file = json_string_value(json_object_get(entry, "file"));
         const char *verdict = json_string_value(json_object_get(entry, "expect"));
         char path[8192];

@@ -81,7 +81,7 @@ static void spm_random_vocab(void)
         gm_token(&vocab, spm_letters[i], NORMAL, -100);
     for (int i = 0; i < 30; i++) {
         struct buf b = { 0 };
-        bool inner = dice(8) == 0;      /* a space inside: seldom, as in real ones */
+        bool inner = dice(8) == 0; /* a space inside: seldom, as in real ones */
         for (size_t k = 2 + dice(4); k > 0; k--)
             buf_adds(&b,
                      spm_letters[k == 1 && dice(2) && !inner ? 0 : dice(inner ? 5 : 3)]);
@@ -92,7 +92,7 @@ static void spm_random_vocab(void)
             b = c;
         }
         if (find(b.p, b.n) < 0)
-            gm_token(&vocab, b.p, NORMAL, -(float)dice(12));    /* equal scores too */
+            gm_token(&vocab, b.p, NORMAL, -(float)dice(12)); /* equal scores too */
         buf_release(&b);
     }
 }
@@ -174,7 +174,7 @@ static void bpe_random_vocab(struct gguf_write *m)
         if (vocab.v[l].n + vocab.v[r].n > 24)
             continue;
         snprintf(both, sizeof both, "%s%s", vocab.v[l].text, vocab.v[r].text);
-        int32_t made = find(both, strlen(both));      /* two ways to one token happen */
+        int32_t made = find(both, strlen(both)); /* two ways to one token happen */
         if (made < 0)
             made = gm_token(&vocab, both, NORMAL, 0);
         bool again = false;

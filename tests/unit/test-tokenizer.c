@@ -147,7 +147,7 @@ static void a_list_is_cut_by_longest_match(void **state)
     tok_free(small.t);
     small.t = NULL;
 
-    list.n = 255;                       /* without the byte FF */
+    list.n = 255; /* without the byte FF */
     assert_null(tok_from_list(&list, &e));
     assert_non_null(strstr(e.text, "0xFF"));
 }
@@ -200,11 +200,11 @@ static void spm_merges_by_score(void **state)
     load();
     assert_string_equal(tok_kind(small.t), "SPM");
     assert_true(tok_adds_bos(small.t));
-    assert_int_equal(tok_bos(small.t), 1);      /* by name: the file does not say */
+    assert_int_equal(tok_bos(small.t), 1); /* by name: the file does not say */
     assert_int_equal(tok_eos(small.t), 2);
     text_is(TOK_AFTER_TEXT, "", "");
     text_is(TOK_AT_START, "", "");
-    text_is(TOK_AFTER_TEXT, "abc", "a bc");     /* bc has the higher score */
+    text_is(TOK_AFTER_TEXT, "abc", "a bc"); /* bc has the higher score */
     text_is(TOK_AFTER_TEXT, "aaaaa", "aa aa a");
     text_is(TOK_AT_START, "ab", SP " ab");
     text_is(TOK_AT_START, "a", SP "a");
@@ -232,8 +232,7 @@ static void text_never_becomes_a_control_token(void **state)
     special_is(TOK_AFTER_TEXT, "a</s>a<tool><s>", "a </s> " SP "a <tool> <s>");
     /* Called user-defined, but a control token by its looks. */
     assert_true(tok_is_special(small.t, tok_special(small.t, "<|turn|>")));
-    text_is(TOK_AFTER_TEXT, "<|turn|>",
-            "< <0x7C> <0x74> <0x75> <0x72> <0x6E> <0x7C> >");
+    text_is(TOK_AFTER_TEXT, "<|turn|>", "< <0x7C> <0x74> <0x75> <0x72> <0x6E> <0x7C> >");
     special_is(TOK_AFTER_TEXT, "<|turn|>", "<|turn|>");
     /* Names that end turns somewhere: not from text, whether they do here or not. */
     text_is(TOK_AFTER_TEXT, "[EOT]", "<0x5B> <0x45> <0x4F> <0x54> <0x5D>");
@@ -277,12 +276,18 @@ static void what_cannot_be_written_is_unknown(void **state)
 
     gm_token(&v, "<unk>", UNKNOWN, 0);
     gm_token(&v, "a", NORMAL, -1);
-    gm_token(&v, "<0xC3>", BYTE, 0);    /* half of it does not help */
+    gm_token(&v, "<0xC3>", BYTE, 0); /* half of it does not help */
     gw_kv_str(&made, "tokenizer.ggml.model", "llama");
     gm_vocab(&made, &v, GM_TOKENS | GM_TYPES | GM_SCORES);
     load();
-    text_is(TOK_AFTER_TEXT, "a\xC3\xA4" "a", "a <unk> a");
-    text_is(TOK_AFTER_TEXT, "a\xC3" "a", "a <0xC3> a");
+    text_is(TOK_AFTER_TEXT,
+            "a\xC3\xA4"
+            "a",
+            "a <unk> a");
+    text_is(TOK_AFTER_TEXT,
+            "a\xC3"
+            "a",
+            "a <0xC3> a");
     decodes_to("a <unk> a", TOK_AFTER_TEXT, TOK_SPECIALS_HIDE, "aa");
     unload();
 }
@@ -329,10 +334,10 @@ static void bpe_merges_by_rank(void **state)
     assert_string_equal(tok_kind(small.t), "BPE gpt-2");
     assert_false(tok_adds_bos(small.t));
     assert_int_equal(tok_bos(small.t), 263);
-    assert_true(tok_is_special(small.t, 263));      /* the file names it as BOS */
+    assert_true(tok_is_special(small.t, 263)); /* the file names it as BOS */
     text_is(TOK_AT_START, "", "");
     text_is(TOK_AT_START, "abc", "a bc");
-    text_is(TOK_AT_START, "aaab", "aa ab");         /* "a b" comes before "a a" */
+    text_is(TOK_AT_START, "aaab", "aa ab"); /* "a b" comes before "a a" */
     text_is(TOK_AT_START, "b a", "b " GS "a");
     text_is(TOK_AT_START, "abcc", "a bc c");
     text_is(TOK_AT_START, "a<tool>b<|end|>", "a <tool> b < | e n d | >");
@@ -343,7 +348,7 @@ static void bpe_merges_by_rank(void **state)
 
     bpe_load("llama-bpe");
     assert_true(tok_adds_bos(small.t));
-    text_is(TOK_AT_START, "abcc", "abcc");          /* a piece that is a token */
+    text_is(TOK_AT_START, "abcc", "abcc"); /* a piece that is a token */
     text_is(TOK_AT_START, "abccb", "a bc c b");
     unload();
 }
@@ -352,7 +357,7 @@ static void qwen_text_is_normalised(void **state)
 {
     (void)state;
     bpe_load("qwen2");
-    text_is(TOK_AT_START, "e\xCC\x81", "\xC3\x83 \xC2\xA9");                /* é */
+    text_is(TOK_AT_START, "e\xCC\x81", "\xC3\x83 \xC2\xA9"); /* é */
     text_is(TOK_AT_START, "\xC3\xA4 e\xCC\x81x",
             "\xC3\x83 \xC2\xA4 " GS " \xC3\x83 \xC2\xA9 x");
     text_is(TOK_AT_START, "\xCC\x81", "\xC3\x8C \xC4\xA3");
