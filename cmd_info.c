@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "chat/model.h"
 #include "chat/sha256.h"
+#include "chat/template.h"
 #include "cmd.h"
 #include "cmd_gguf.h"
 #include "cmd_text.h"
@@ -19,6 +20,7 @@ struct info {
     struct chat_model *m;       /* NULL: cannot be run */
     struct gguf *own;           /* opened here when m is NULL */
     const struct gguf *g;
+    const struct tmpl *tmpl;
     const char *template_name;  /* NULL: none fits */
     struct buf why_template;    /* or what is wrong */
     char sha256[65];            /* "": not known */
@@ -26,18 +28,14 @@ struct info {
 
 static void choose_template(struct info *in)
 {
-    struct gguf_str source = {0};
+    struct chat_template_from from = {
+        .named = in->set->template_name, .gguf = in->g, .vocab = &in->m->vocab,
+    };
     struct err e = {0};
-    const struct tmpl *t = NULL;
 
-    if (in->set->template_name) {
-        t = tmpl_find(in->set->template_name, &e);
-        buf_adds(&in->why_template, "named by --template");
-    } else if (gguf_opt_str(in->g, "tokenizer.chat_template", &source, &e)) {
-        t = tmpl_choose(source.p, source.n, &in->m->vocab, &in->why_template, &e);
-    }
-    if (t) {
-        in->template_name = tmpl_name(t);
+    in->tmpl = chat_template_choose(&from, &in->why_template, &e);
+    if (in->tmpl) {
+        in->template_name = tmpl_name(in->tmpl);
     } else {
         buf_reset(&in->why_template);
         buf_adds(&in->why_template, e.text);
@@ -263,6 +261,7 @@ int cmd_info(struct cmd_call *c)
     if (!in.m)
         status = cmd_fail(c, &e);
     buf_release(&in.why_template);
+    tmpl_free(in.tmpl);
     gguf_free(in.own);
     chat_model_free(in.m);
     return status;

@@ -14,11 +14,7 @@
 #include "base/paths.h"
 #include "chat/options.h"
 #include "chat/sha256.h"
-
-static bool chat_has_special(const void *arg, const char *name)
-{
-    return tok_special(arg, name) >= 0;
-}
+#include "chat/template.h"
 
 static bool chat_is_fake(const char *device)
 {
@@ -85,24 +81,20 @@ static bool chat_model_open_backend(struct chat_model *m, const struct chat_sett
     return true;
 }
 
-static bool chat_model_choose_template(struct chat_model *m, const struct chat_settings *s,
-                                       struct err *e)
+bool chat_model_choose_template(struct chat_model *m, const struct chat_settings *s,
+                                struct err *e)
 {
     const struct be_vocab *own = m->be ? be_own_vocab(m->be) : NULL;
-    struct gguf_str source = {0};
+    struct chat_template_from from = {
+        .named = s->template_name, .gguf = m->gguf, .vocab = &m->vocab,
+    };
     struct buf why = {0};
 
-    if (s->template_name) {
-        m->tmpl = tmpl_find(s->template_name, e);
-        buf_adds(&why, "named by --template");
-    } else if (own && own->template_name) {
+    if (!from.named && own && own->template_name) {
         m->tmpl = tmpl_find(own->template_name, e);
         buf_adds(&why, "named by the fake device's script");
     } else {
-        if (m->gguf &&
-            !gguf_opt_str(m->gguf, "tokenizer.chat_template", &source, e))
-            return false;
-        m->tmpl = tmpl_choose(source.p, source.n, &m->vocab, &why, e);
+        m->tmpl = chat_template_choose(&from, &why, e);
     }
     m->why_template = buf_take(&why);
     if (!m->tmpl)
@@ -119,7 +111,10 @@ struct chat_model *chat_model_open(const struct chat_settings *s, enum chat_mode
 
     if (ok && (fake || parts >= CHAT_MODEL_PROBE))
         ok = chat_model_open_backend(m, s, parts < CHAT_MODEL_RUN, cancel, e);
-    m->vocab = (struct tmpl_vocab){ chat_has_special, m->tok };
+    if (ok) {
+        m->specials = chat_vocab_new(m->tok);
+        m->vocab = chat_vocab_tmpl(m->specials);
+    }
     if (ok && parts >= CHAT_MODEL_CHAT) {
         ok = chat_model_choose_template(m, s, e);
         if (ok && m->path && gguf_shards(m->gguf) == 1)
@@ -136,7 +131,9 @@ void chat_model_free(struct chat_model *m)
 {
     if (!m)
         return;
+    tmpl_free(m->tmpl);
     be_free(m->be);
+    chat_vocab_free(m->specials);
     tok_free(m->tok);
     gguf_free(m->gguf);
     free(m->why_template);
