@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "templates/jinja_int.h"
+#include "templates/jinja_format.h"
 
 /* Filters on text and numbers. Those named like a method of str do what the method does, on
  * the text of any value. Not here are random, pprint and urlize: a prompt must not depend
@@ -247,9 +247,14 @@ static bool is_big(const struct jj_str *s)
 
 static struct jj_value float_to_int(struct jj *jj, double d, uint8_t origin)
 {
-    if (fabs(d) >= 9.2e18)
-        jj_fail(jj, "the result has more than 64 bits");
-    return jj_int((int64_t)d, origin);
+    struct jj_value v = { .type = JJ_BIG };
+    char text[400];
+
+    if (fabs(d) < 9.2e18)
+        return jj_int((int64_t)d, origin);
+    v.u.s = jj_str_new(jj, text, (size_t)snprintf(text, sizeof text, "%.0f", d), origin);
+    v.u.s->p = jj_cstr(jj, v.u.s);
+    return v;
 }
 
 static struct jj_value filter_int(struct jj *jj, struct jj_value self, struct jj_args *a)
@@ -266,7 +271,8 @@ static struct jj_value filter_int(struct jj *jj, struct jj_value self, struct jj
         return self.type == JJ_BIG ? self : jj_int(jj_arg_int(jj, self, 0), origin);
     if (self.type == JJ_STRING) {
         jj_charge(jj, self.u.s->n);
-        if (jj_parse_int(self.u.s, jj_arg_int(jj, a->v[1], 10), &i))
+        bool base = a->v[1].type == JJ_MISSING || a->v[1].type == JJ_INT;
+        if (base && jj_parse_int(self.u.s, jj_arg_int(jj, a->v[1], 10), &i))
             return jj_int(i, origin);
         if (is_big(self.u.s))
             return (struct jj_value){ .type = JJ_BIG, .u.s = self.u.s };
@@ -354,30 +360,32 @@ static struct jj_value filter_round(struct jj *jj, struct jj_value self, struct 
 static struct jj_value filter_filesizeformat(struct jj *jj, struct jj_value self,
                                              struct jj_args *a)
 {
-    bool binary = jj_arg_bool(jj, a->v[0], false);
-    struct jj_value zero = jj_missing();
-    double n = filter_float(jj, self, &(struct jj_args){ .v = &zero, .n = 1 }).u.d;
-    double base = binary ? 1024 : 1000, unit = base;
     static const char letters[] = "kMGTPEZY";
-    char text[64];
+    bool binary = jj_arg_bool(jj, a->v[0], false);
+    struct jj_value none = jj_missing();
+    struct jj_spec one = { .precision = 1, .type = 'f' };
+    double base = binary ? 1024 : 1000, unit = base;
+    uint8_t origin = jj_origin(self);
+    double n = filter_float(jj, self, &(struct jj_args){ .v = &none, .n = 1 }).u.d;
+    struct jj_out o;
     size_t i = 0;
 
-    if (n == 1) {
-        snprintf(text, sizeof text, "1 Byte");
-    } else if (n < base) {
-        snprintf(text, sizeof text, "%lld Bytes",
-                 (long long)float_to_int(jj, n, JINJA_TEMPLATE).u.i);
-    } else {
-        while (i + 1 < sizeof letters - 1 && n >= unit * base) {
-            unit *= base;
-            i++;
-        }
-        snprintf(text, sizeof text, "%.1f %c%sB", n / unit,
-                 binary && i == 0 ? 'K' : letters[i], binary ? "i" : "");
+    jj_out_init(&o, jj);
+    if (n < base) {
+        jj_out_value(&o, float_to_int(jj, isnan(n) ? 0 : n, origin));
+        jj_out_text(&o, n == 1 ? " Byte" : " Bytes", origin);
+        return jj_string(jj_out_finish(&o));
     }
-    return jj_string(jj_str_new(jj, jj_cstr(jj, &(struct jj_str){ .p = text,
-                                                                  .n = strlen(text) }),
-                                strlen(text), jj_origin(self)));
+    while (i + 1 < sizeof letters - 1 && n >= unit * base) {
+        unit *= base;
+        i++;
+    }
+    one.fill = jj_text(jj, " ").u.s;
+    jj_format_number(&o, jj_float(n / unit, origin), &one);
+    jj_out_text(&o, " ", origin);
+    jj_out_add(&o, binary && i == 0 ? "K" : &letters[i], 1, origin);
+    jj_out_text(&o, binary ? "iB" : "B", origin);
+    return jj_string(jj_out_finish(&o));
 }
 
 /* ---- any value ---- */

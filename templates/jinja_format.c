@@ -196,10 +196,10 @@ struct jj_value jj_percent(struct jj *jj, struct jj_str *format, struct jj_value
         if (next)
             convert(&p);
     }
-    bool spare = args.type == JJ_TUPLE ? p.used < args.u.l->n
-                                       : p.used == 0 && args.type != JJ_DICT &&
-                                             args.type != JJ_LIST;
-    if (spare)
+    /* Whatever has items may be a mapping that the format just does not use. */
+    bool mapping = args.type == JJ_DICT || args.type == JJ_LIST || args.type == JJ_RANGE ||
+                   args.type == JJ_UNDEFINED;
+    if (args.type == JJ_TUPLE ? p.used < args.u.l->n : p.used == 0 && !mapping)
         jj_fail(jj, "not all arguments converted during string formatting");
     struct jj_str *s = jj_out_finish(&p.out);
     s->safe = format->safe;

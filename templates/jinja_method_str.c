@@ -345,6 +345,8 @@ static struct jj_value affix(struct jj *jj, const struct jj_str *s, struct jj_ar
     const char *what = end ? "endswith first arg" : "startswith first arg";
     size_t w[2];
 
+    if (a->v[0].type != JJ_TUPLE)
+        jj_arg_str(jj, a->v[0], what);
     if (!window(jj, s, a->v[1], a->v[2], w))
         return jj_bool(false);
     struct jj_str *part = jj_str_slice(jj, s, w[0], w[1]);

@@ -29,6 +29,8 @@ static _Noreturn void fail_types(struct jj *jj, int op, struct jj_value a, struc
 {
     if (a.type == JJ_UNDEFINED || b.type == JJ_UNDEFINED)
         jj_fail_undef(jj, a.type == JJ_UNDEFINED ? a : b);
+    if (a.type == JJ_BIG || b.type == JJ_BIG)
+        jj_fail(jj, "integers beyond 64 bits can be printed and compared for equality only");
     if (op == JJ_T_ADD && (a.type == JJ_STRING || jj_is_sequence(a)))
         jj_fail(jj, "can only concatenate %s (not \"%s\") to %s", jj_type_name(a),
                 jj_type_name(b), jj_type_name(a));
