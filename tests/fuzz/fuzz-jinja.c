@@ -1,10 +1,10 @@
 /* The template interpreter under any template.
  *
  * An input is a template, then, behind a first zero byte, the variables as JSON; without
- * them a conversation stands in whose every letter is U+10FFFD. A template cannot write that
- * character itself unless it names it, so wherever the output has it, it must count as the
- * conversation's. Always: runs cover the text in order and alternate, a failure says where
- * and why, and a second rendering gives the same. */
+ * them a conversation stands in whose every letter is U+10FFFD. A template cannot write
+ * that character itself unless it names it, so wherever the output has it, it must count
+ * as the conversation's. Always: runs cover the text in order and alternate, a failure
+ * says where and why, and a second rendering gives the same. */
 #include "config.h"
 
 #include <stdint.h>
@@ -16,8 +16,8 @@
 #include "templates/jinja.h"
 #include "templates/pyjson.h"
 
-#define MUST(cond) \
-    do { \
+#define MUST(cond)   \
+    do {             \
         if (!(cond)) \
             abort(); \
     } while (0)
@@ -27,7 +27,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char conversation[] =
-    "{\"messages\": [{\"role\": \"system\", \"content\": \"" X "\"}, {\"role\": \"user\", "
+    "{\"messages\": [{\"role\": \"system\", \"content\": \"" X
+    "\"}, {\"role\": \"user\", "
     "\"content\": \" " X X "\\n<" X "> \"}, {\"role\": \"assistant\", \"content\": null, "
     "\"tool_calls\": [{\"id\": \"" X "\", \"function\": {\"name\": \"" X "\", "
     "\"arguments\": {\"" X "\": [1, 2.5, true, null, \"" X "\"]}}}]}, "
@@ -38,10 +39,16 @@ static const char conversation[] =
     "\"bos_token\": \"<s>\", \"eos_token\": \"</s>\", \"add_generation_prompt\": true, "
     "\"enable_thinking\": false, \"u\": \" " X "<" X ">, " X "\", \"n\": 7}";
 
-static const struct tm now = { .tm_year = 126, .tm_mday = 15, .tm_wday = 4, .tm_yday = 14 };
+static const struct tm now = {
+    .tm_year = 126, .tm_mday = 15, .tm_wday = 4, .tm_yday = 14
+};
 
 static const struct jinja_limits limits = {
-    .steps = 300000, .memory = 32 << 20, .output = 1 << 20, .depth = 300, .now = &now,
+    .steps = 300000,
+    .memory = 32 << 20,
+    .output = 1 << 20,
+    .depth = 300,
+    .now = &now,
 };
 
 static void check_runs(const struct jinja_output *out)
@@ -73,8 +80,8 @@ static void check_origin(const struct jinja_output *out)
 
 static void render(const struct jinja *j, const json_t *context, bool own)
 {
-    struct jinja_output a = {0}, b = {0};
-    struct err e = {0};
+    struct jinja_output a = { 0 }, b = { 0 };
+    struct err e = { 0 };
 
     if (jinja_render(j, context, &limits, &a, &e)) {
         check_runs(&a);
@@ -96,10 +103,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *end = size ? memchr(data, 0, size) : NULL;
     size_t len = end ? (size_t)(end - data) : size;
     bool own = memmem(data, len, X, 4) == NULL;
-    struct err e = {0};
+    struct err e = { 0 };
     struct jinja *j = jinja_compile((const char *)data, len, &e);
-    json_t *context = end ? pyjson_load((const char *)end + 1, size - len - 1, PYJSON_NAN, NULL)
-                          : NULL;
+    json_t *context =
+        end ? pyjson_load((const char *)end + 1, size - len - 1, PYJSON_NAN, NULL) : NULL;
 
     MUST(j || (e.kind == ERR_FAILED && strstr(e.text, "chat template")));
     if (context)
