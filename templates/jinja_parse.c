@@ -296,7 +296,7 @@ static int macro_takes(struct jj_parser *p, size_t from, const struct jj_node *n
     const char *const names[] = { "caller", "kwargs", "varargs" };
     int takes = 0;
 
-    jj_charge(p->jj, (p->at - from) * 16);
+    jj_charge_chars(p->jj, (p->at - from));
     for (size_t i = from; i < p->at; i++)
         for (int k = 0; k < 3; k++)
             if (jj_token_is(&p->tokens.v[i], names[k]))
