@@ -226,7 +226,7 @@ static void emit_start(struct ask *a, const struct chat_model *m,
 
 static void ask_raw(struct ask *a)
 {
-    const struct tmpl *plain = tmpl_find("plain", NULL);
+    const struct tmpl_syntax *plain = tmpl_syntax_find("none", NULL);
     struct chat_settings s;
     struct tok_ids ids = {0};
     struct err e = {0};
@@ -237,7 +237,7 @@ static void ask_raw(struct ask *a)
     struct chat_model *m = chat_model_open(&s, CHAT_MODEL_RUN, cmd_cancel(), &e);
     if (m) {
         struct chat_generation g = {
-            .model = m, .tmpl = plain, .start = TMPL_RESPONSE, .ids = &ids,
+            .model = m, .syntax = plain, .start = TMPL_RESPONSE, .ids = &ids,
             .n_top = (int)s.logprobs, .limit = (uint32_t)s.n, .message = 2,
             .cancel = cmd_cancel(), .emit = emit, .arg = a,
         };

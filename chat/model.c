@@ -99,6 +99,7 @@ bool chat_model_choose_template(struct chat_model *m, const struct chat_settings
     m->why_template = buf_take(&why);
     if (!m->tmpl)
         return m->path ? err_wrap(e, "%s", m->path) : false;
+    m->syntax = tmpl_syntax_of(m->tmpl);
     return true;
 }
 

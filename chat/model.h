@@ -23,6 +23,7 @@ struct chat_model {
     struct tok *tok;
     const struct tmpl *tmpl;        /* NULL when not asked for */
     struct chat_vocab *specials;
+    const struct tmpl_syntax *syntax;   /* how its answers are split; NULL with tmpl */
     struct tmpl_vocab vocab;
     char *why_template;
     char sha256[65];                /* hex, "" when not known */

@@ -188,7 +188,7 @@ static bool chat_answer(struct chat *c, int head, int message, bool go_on, struc
     struct chat_prompt prompt = {0};
     struct chat_generation g = {
         .model = c->model,
-        .tmpl = c->model->tmpl,
+        .syntax = c->model->syntax,
         .ids = &prompt.ids,
         .said = go_on ? m->ids.n : 0,
         .n_top = (int)c->work.logprobs,

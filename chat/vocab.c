@@ -120,9 +120,22 @@ static bool vocab_has_special(const void *arg, const char *name)
     return tok_special(v->tok, name) >= 0;
 }
 
+/* As generate.c feeds it: what has bytes of its own is text. */
+static bool vocab_is_control(const void *arg, const char *name)
+{
+    const struct chat_vocab *v = arg;
+    int32_t id = tok_special(v->tok, name);
+    size_t len = 0;
+
+    if (id >= 0)
+        tok_bytes(v->tok, id, &len);
+    return id >= 0 && !len;
+}
+
 struct tmpl_vocab chat_vocab_tmpl(const struct chat_vocab *v)
 {
     return (struct tmpl_vocab){
         .has_special = vocab_has_special, .arg = v, .special_at = vocab_special_at,
+        .is_control = vocab_is_control,
     };
 }

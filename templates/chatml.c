@@ -200,10 +200,5 @@ const struct tmpl tmpl_chatml = {
     .render = chatml_render,
     .keeps_said = true,
     .thinks = true,
-    .tags = {
-        .think_open = "<think>",
-        .think_close = "</think>",
-        .call_open = "<tool_call>",
-        .call_close = "</tool_call>",
-    },
+    .syntax = &syn_hermes,
 };

@@ -1,8 +1,9 @@
 /* GLM: [gMASK]<sop><|user|>\n...<|assistant|>..., nothing at the end of a turn.
  *
- * Models since 4.5 are known by <think> in their vocabulary. They put a thought before every
- * answer, an empty one up to the last question, and write a call as its name and pairs of
- * <arg_key> and <arg_value>. Those before write a call as a turn whose header is its name. */
+ * Two rows. Models since 4.5, which have <think> in their vocabulary, put a thought before
+ * every answer, an empty one up to the last question, and write a call as its name and pairs
+ * of <arg_key> and <arg_value>. Those before write a call as a turn whose header is its
+ * name. */
 #include "config.h"
 
 #include <string.h>
@@ -13,7 +14,7 @@
 
 static bool glm_is_45(const struct tmpl_job *j)
 {
-    return tmpl_has_special(j, "<think>");
+    return j->tmpl == &tmpl_glm45;
 }
 
 /* ---- tools ---- */
@@ -256,12 +257,23 @@ static bool glm_render(struct tmpl_job *j, struct err *e)
 
 const struct tmpl tmpl_glm4 = {
     .name = "glm4",
-    .help = "[gMASK]<sop><|user|> ... <|assistant|>: GLM-4, GLM-4.5 and later",
+    .help = "[gMASK]<sop><|user|> ... <|assistant|>: GLM-4",
     .needs = TMPL_NAMES("[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>",
                         "<|observation|>"),
     .tells = TMPL_NAMES("[gMASK]"),
     .render = glm_render,
     .keeps_said = true,
+    .syntax = &syn_glm4,
+};
+
+const struct tmpl tmpl_glm45 = {
+    .name = "glm4.5",
+    .help = "the same with thoughts and calls of their own: GLM-4.5 and later",
+    .needs = TMPL_NAMES("[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>",
+                        "<|observation|>", "<think>", "</think>"),
+    .tells = TMPL_NAMES("[gMASK]"),
+    .render = glm_render,
+    .keeps_said = true,
     .thinks = true,
-    .tags = { .think_open = "<think>", .think_close = "</think>" },
+    .syntax = &syn_glm,
 };

@@ -4,19 +4,10 @@
 /* What the files of templates/ share: the row of the table, the job a renderer works on,
  * and the pieces it makes. Not for callers of the module. */
 
+#include "templates/syntax.h"
 #include "templates/template.h"
 
 /* ---- the table ---- */
-
-/* Tags of a family; NULL: it has none. Each may come as text or as a special token of
- * that name. No tag is the beginning of another one. */
-struct tmpl_tags {
-    const char *think_open, *think_close;
-    const char *call_open, *call_close;     /* JSON between them */
-    const char *call_rest;          /* opens a call that lasts until the turn ends */
-    bool answer_may_be_call;        /* an answer that is {"name", "parameters"} and no
-                                       more is a call */
-};
 
 struct tmpl_job;
 struct tmpl_own;
@@ -33,13 +24,13 @@ struct tmpl {
     bool reads_json;                /* it takes the request as it is, not j->messages */
     bool keeps_said;
     bool thinks;                    /* enable_thinking means something to it */
-    struct tmpl_tags tags;
+    const struct tmpl_syntax *syntax;       /* how its models write, see syntax.h */
     struct tmpl_own *own;           /* of a compiled one; NULL: a row of the table */
 };
 
 #define TMPL_NAMES(...) (const char *const[]){ __VA_ARGS__, NULL }
 
-extern const struct tmpl tmpl_chatml, tmpl_glm4, tmpl_kimi_k2, tmpl_kimi_k3, tmpl_llama3,
+extern const struct tmpl tmpl_chatml, tmpl_glm4, tmpl_glm45, tmpl_kimi_k2, tmpl_kimi_k3, tmpl_llama3,
     tmpl_mistral, tmpl_olmo, tmpl_plain;
 
 /* ---- one rendering ---- */
@@ -141,13 +132,5 @@ bool tmpl_own_mentions(const struct tmpl *t, const char *name);
 bool tmpl_source_has(const char *source, size_t len, const char *s);
 /* Its source; borrowed. */
 const char *tmpl_own_source(const struct tmpl *t, size_t *len);
-
-/* ---- calls ---- */
-
-/* Read c->raw as {"name", "arguments"}; "parameters" does for "arguments". Fills name and
- * arguments, or error and error_at. */
-void tmpl_call_read(struct tmpl_call *c);
-/* raw is {"name": string, "parameters": object} and no more ("type" may be there). */
-bool tmpl_call_is_whole(const char *raw, size_t len);
 
 #endif

@@ -9,18 +9,19 @@
 /* The door: compile and render. Here, and only here, a failure inside ends (jj_fail()).
  *
  * source -> jinja_lex.c -> tokens -> jinja_parse.c, jinja_expr.c -> tree
- * context -> jinja_context.c -> values; tree + values -> jinja_exec.c, jinja_eval.c -> text
+ * context -> jinja_context.c -> values; tree + values -> jinja_exec.c, jinja_eval.c ->
+ * text
  *
- * What setjmp() returns to must not live in registers: state that changes in between is in
- * memory that outlives the call, never in a local variable. */
+ * What setjmp() returns to must not live in registers: state that changes in between is
+ * in memory that outlives the call, never in a local variable. */
 
 enum {
     COMPILE_MEMORY = 256 << 20,
     COMPILE_STEPS = 50 * 1000 * 1000,
     COMPILE_DEPTH = 200,
     SOURCE_MAX = 8 << 20,
-    RENDER_MEMORY = 256 << 20,
-    RENDER_STEPS = 20 * 1000 * 1000,
+    RENDER_MEMORY = 512 << 20,
+    RENDER_STEPS = 30 * 1000 * 1000,
     RENDER_DEPTH = 800,
     RENDER_OUTPUT = 64 << 20,
 };

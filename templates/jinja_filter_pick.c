@@ -2,9 +2,9 @@
 
 #include "templates/jinja_int.h"
 
-/* map, select, reject and their kin: filters that run a filter or a test on each item. What
- * they give is a generator, as in Jinja2: |list makes a list of it. Also the table of all
- * filters. */
+/* map, select, reject and their kin: filters that run a filter or a test on each item.
+ * What they give is a generator, as in Jinja2: |list makes a list of it. Also the table
+ * of all filters. */
 
 static struct jj_value generator(struct jj_list *l, uint8_t origin)
 {
@@ -31,7 +31,8 @@ static struct jj_args again(struct jj *jj, const struct jj_args *a, size_t skip)
     return b;
 }
 
-static struct jj_value map_attribute(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value map_attribute(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     struct jj_value path = named(a, "attribute"), otherwise = named(a, "default");
     const struct jj_list *from = jj_items(jj, self);
@@ -52,7 +53,7 @@ static struct jj_value filter_map(struct jj *jj, struct jj_value self, struct jj
 {
     struct jj_list *l = jj_list_new(jj, 0);
 
-    if (!jj_truth(jj, self))
+    if (!jj_truth(self))
         return generator(l, JINJA_TEMPLATE);
     if (a->n == 0 && named(a, "attribute").type != JJ_MISSING)
         return map_attribute(jj, self, a);
@@ -71,15 +72,15 @@ static struct jj_value filter_map(struct jj *jj, struct jj_value self, struct jj
     return generator(l, self.origin);
 }
 
-/* Keep the items for which the test is as wanted. With attribute, the first argument is the
- * path of what is tested; the next is the test, or the value itself counts. */
+/* Keep the items for which the test is as wanted. With attribute, the first argument is
+ * the path of what is tested; the next is the test, or the value itself counts. */
 static struct jj_value pick(struct jj *jj, struct jj_value self, struct jj_args *a,
                             bool attribute, bool wanted)
 {
     struct jj_list *l = jj_list_new(jj, 0);
     const struct jj_builtin *fn = NULL;
 
-    if (!jj_truth(jj, self))
+    if (!jj_truth(self))
         return generator(l, JINJA_TEMPLATE);
     if (attribute && a->n == 0)
         jj_fail(jj, "missing parameter for attribute name");
@@ -97,18 +98,20 @@ static struct jj_value pick(struct jj *jj, struct jj_value self, struct jj_args 
             struct jj_args b = again(jj, a, 1 + (size_t)attribute);
             v = jj_invoke(jj, fn, v, &b, "test ");
         }
-        if (jj_truth(jj, v) == wanted)
+        if (jj_truth(v) == wanted)
             jj_list_add(jj, l, from->v[i]);
     }
     return generator(l, self.origin);
 }
 
-static struct jj_value filter_select(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_select(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     return pick(jj, self, a, false, true);
 }
 
-static struct jj_value filter_reject(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_reject(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     return pick(jj, self, a, false, false);
 }

@@ -11,9 +11,9 @@
 
 struct json_style {
     bool ascii, sorted;
-    bool lines;                     /* one item a line, indented */
+    bool lines; /* one item a line, indented */
     struct jj_str *indent;
-    struct jj_str *item, *key;      /* separators; NULL: the usual ones */
+    struct jj_str *item, *key; /* separators; NULL: the usual ones */
 };
 
 static void dump(struct jj_out *o, struct jj_value v, const struct json_style *st,
@@ -21,8 +21,9 @@ static void dump(struct jj_out *o, struct jj_value v, const struct json_style *s
 
 static void dump_escape(struct jj_out *o, uint32_t cp, uint8_t origin)
 {
-    static const char *const plain[] = { ['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n",
-                                         ['\f'] = "\\f", ['\r'] = "\\r" };
+    static const char *const plain[] = {
+        ['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f", ['\r'] = "\\r"
+    };
     char text[16];
 
     if (cp == '"' || cp == '\\')
@@ -67,7 +68,7 @@ static void dump_number(struct jj_out *o, struct jj_value v)
     if (v.type == JJ_INT)
         snprintf(text, sizeof text, "%lld", (long long)v.u.i);
     else
-        jj_float_repr(v.u.d, text);
+        jj_float_repr(o->jj, v.u.d, text);
     if (strcmp(text, "nan") == 0)
         jj_out_text(o, "NaN", v.origin);
     else if (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0)
@@ -132,8 +133,8 @@ static void dump_list(struct jj_out *o, struct jj_value v, const struct json_sty
     jj_out_text(o, "]", v.origin);
 }
 
-/* The positions of a dictionary's pairs by key, by insertion sort: sorted dumps are rare and
- * their dictionaries small. The work is charged by jj_order(). */
+/* The positions of a dictionary's pairs by key, by insertion sort: sorted dumps are rare
+ * and their dictionaries small. The work is charged by jj_order(). */
 static size_t *sorted_pairs(struct jj *jj, const struct jj_dict *d)
 {
     size_t *at = jj_array(jj, d->n + 1, sizeof *at);
@@ -224,8 +225,8 @@ static void set_indent(struct jj *jj, struct json_style *st, struct jj_value v)
 /* tojson(ensure_ascii, indent, separators, sort_keys) */
 struct jj_value jj_tojson(struct jj *jj, struct jj_value self, struct jj_args *a)
 {
-    struct json_style st = { .ascii = jj_arg_bool(jj, a->v[0], false),
-                             .sorted = jj_arg_bool(jj, a->v[3], false) };
+    struct json_style st = { .ascii = jj_arg_bool(a->v[0], false),
+                             .sorted = jj_arg_bool(a->v[3], false) };
     struct jj_out o;
 
     set_indent(jj, &st, a->v[1]);

@@ -185,5 +185,5 @@ const struct tmpl tmpl_kimi_k2 = {
     .tells = TMPL_NAMES("<|im_middle|>"),
     .render = kimi_render,
     .keeps_said = true,
-    .tags = { .think_open = "<think>", .think_close = "</think>" },
+    .syntax = &syn_kimi_k2,
 };

@@ -146,10 +146,5 @@ const struct tmpl tmpl_llama3 = {
     .tells = TMPL_NAMES("<|start_header_id|>"),
     .render = llama3_render,
     .keeps_said = true,
-    .tags = {
-        .think_open = "<think>",
-        .think_close = "</think>",
-        .call_rest = "<|python_tag|>",
-        .answer_may_be_call = true,
-    },
+    .syntax = &syn_llama3,
 };

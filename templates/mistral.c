@@ -251,5 +251,5 @@ const struct tmpl tmpl_mistral = {
     .tells = TMPL_NAMES("[INST]", "<SPECIAL_999>"),
     .render = mistral_render,
     .keeps_said = true,
-    .tags = { .think_open = "[THINK]", .think_close = "[/THINK]" },
+    .syntax = &syn_mistral,
 };

@@ -64,4 +64,5 @@ const struct tmpl tmpl_olmo = {
     .archs = TMPL_NAMES("olmo", "olmo2", "olmoe"),
     .render = olmo_render,
     .keeps_said = true,
+    .syntax = &syn_none,
 };

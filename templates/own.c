@@ -2,9 +2,7 @@
  *
  * The interpreter says of every byte whose it is. In the template's own text the longest
  * name of a special token becomes that token, as when the model was trained; the
- * conversation's text stays text. Only the word for a role is taken for the template's where
- * it completes a name: "<|" + role + "|>" is how many templates write one. A user cannot
- * choose a role's words, and no template writes other things between such halves.
+ * conversation's text stays text.
  *
  * Without a vocabulary what has the shape of a special token is one.
  *
@@ -13,6 +11,7 @@
  * word. */
 #include "config.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -74,7 +73,7 @@ struct tmpl *tmpl_compile(const char *name, const struct tmpl_source *sources, s
     struct tmpl_own *own = xcalloc(1, sizeof *own);
     static const char *const none[] = { NULL };
 
-    (void)vocab;
+    assert(n);
     own->name = xstrdup(name);
     own->v = xcalloc(n, sizeof *own->v);
     own->tmpl = (struct tmpl){
@@ -83,12 +82,6 @@ struct tmpl *tmpl_compile(const char *name, const struct tmpl_source *sources, s
         .needs = none,
         .render = tmpl_own_render,
         .reads_json = true,
-        .tags = {
-            .think_open = "<think>",
-            .think_close = "</think>",
-            .call_open = "<tool_call>",
-            .call_close = "</tool_call>",
-        },
         .own = own,
     };
     for (size_t i = 0; i < n; i++) {
@@ -101,6 +94,8 @@ struct tmpl *tmpl_compile(const char *name, const struct tmpl_source *sources, s
     own->usual = own_find(own, "default");
     if (!own->usual)
         own->usual = &own->v[0];
+    const struct own_template *calls = own->tools ? own->tools : own->usual;
+    own->tmpl.syntax = tmpl_syntax_choose(calls->source, calls->len, vocab, NULL);
     return &own->tmpl;
 }
 
@@ -163,82 +158,25 @@ static size_t own_special(const struct tmpl_job *j, const char *s, size_t n)
     return j->vocab->special_at(j->vocab->arg, s, n);
 }
 
-static bool own_is_role(const char *s, size_t n)
-{
-    static const char *const roles[] = { "system", "user", "assistant", "tool",
-                                         "developer" };
-
-    for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
-        if (strlen(roles[i]) == n && !memcmp(s, roles[i], n))
-            return true;
-    return false;
-}
-
-/* How far the template's text goes from run i on, roles between two parts of it included. */
-static size_t own_reach(const struct jinja_output *o, size_t i)
-{
-    while (i + 2 < o->n_runs && o->runs[i + 1].origin == JINJA_CONVERSATION &&
-           own_is_role(o->text.p + o->runs[i + 1].from,
-                       o->runs[i + 1].to - o->runs[i + 1].from))
-        i += 2;
-    return o->runs[i].to;
-}
-
-/* The run with byte at is the template's. */
-static bool own_is_template(const struct jinja_output *o, size_t at)
-{
-    size_t lo = 0, hi = o->n_runs;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (o->runs[mid].to <= at)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < o->n_runs && o->runs[lo].origin == JINJA_TEMPLATE;
-}
-
-/* Where the next special token begins in [at, to), which is the template's, and its length;
- * or to and 0. It may end in a later part of the template's text, up to reach. */
-static size_t own_next_special(const struct tmpl_job *j, const struct jinja_output *o,
-                               size_t at, size_t to, size_t reach, size_t *len)
-{
-    const char *text = o->text.p;
-
-    for (; at < to; at++) {
-        *len = own_special(j, text + at, reach - at);
-        if (*len > to - at && !own_is_template(o, at + *len - 1))
-            *len = own_special(j, text + at, to - at);
-        if (*len)
-            return at;
-    }
-    *len = 0;
-    return to;
-}
-
 /* The first cut bytes of the interpreter's output, as pieces. */
 static void own_pieces(struct tmpl_job *j, const struct jinja_output *o, size_t cut)
 {
     const char *text = buf_str(&o->text);
-    size_t at = 0;
 
-    for (size_t i = 0; i < o->n_runs && at < cut;) {
-        const struct jinja_run *run = &o->runs[i];
-        size_t to = run->to < cut ? run->to : cut, len = 0, special = to;
+    for (size_t i = 0; i < o->n_runs && o->runs[i].from < cut; i++) {
+        size_t from = o->runs[i].from, to = o->runs[i].to < cut ? o->runs[i].to : cut, len;
+        bool own = o->runs[i].origin == JINJA_TEMPLATE;
 
-        if (run->origin == JINJA_TEMPLATE) {
-            size_t reach = own_reach(o, i);
-            special = own_next_special(j, o, at, to, reach < cut ? reach : cut, &len);
+        for (size_t at = from; own && at < to; at += len ? len : 1) {
+            len = own_special(j, text + at, to - at);
+            if (!len)
+                continue;
+            tmpl_add_text(j->out, text + from, at - from, TMPL_FROM_TEMPLATE);
+            tmpl_add_special(j->out, text + at, len);
+            from = at + len;
         }
-        tmpl_add_text(j->out, text + at, special - at,
-                      run->origin == JINJA_TEMPLATE ? TMPL_FROM_TEMPLATE
-                                                    : TMPL_FROM_CONVERSATION);
-        if (len)
-            tmpl_add_special(j->out, text + special, len);
-        at = special + len;
-        while (i < o->n_runs && o->runs[i].to <= at)
-            i++;
+        tmpl_add_text(j->out, text + from, to - from,
+                      own ? TMPL_FROM_TEMPLATE : TMPL_FROM_CONVERSATION);
     }
 }
 
@@ -349,18 +287,13 @@ static size_t own_cut(struct tmpl_job *j, const struct jinja_output *o,
 static enum tmpl_channel own_start(const struct tmpl_job *j)
 {
     const struct tmpl_prompt *p = j->out;
-    const char *tag = j->tmpl->tags.think_open, *tail = buf_str(&p->text);
-    size_t n = p->text.n, len = strlen(tag);
+    size_t from = 0;
 
-    for (size_t i = p->n_spans; i-- > 0;) {
-        if (p->spans[i].origin == TMPL_FROM_CONVERSATION) {
-            tail += p->spans[i].to;
-            n -= p->spans[i].to;
-            break;
-        }
-    }
-    tail = tmpl_trim(tail, &n);
-    return n >= len && !memcmp(tail + n - len, tag, len) ? TMPL_THINK : TMPL_RESPONSE;
+    if (p->n_spans > 1 && p->spans[p->n_spans - 1].origin == TMPL_FROM_TEMPLATE)
+        from = p->spans[p->n_spans - 2].to;
+    if (!p->n_spans || p->spans[p->n_spans - 1].origin != TMPL_FROM_TEMPLATE)
+        from = p->text.n;
+    return tmpl_syntax_start(j->tmpl->syntax, buf_str(&p->text) + from, p->text.n - from);
 }
 
 /* The prompt behind which the model answers the first n messages. */

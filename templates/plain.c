@@ -43,4 +43,5 @@ const struct tmpl tmpl_plain = {
     .needs = TMPL_NAMES(NULL),
     .render = plain_render,
     .keeps_said = true,
+    .syntax = &syn_none,
 };

@@ -18,6 +18,7 @@
 static const struct tmpl *const tmpl_table[] = {
     &tmpl_kimi_k3,
     &tmpl_kimi_k2,
+    &tmpl_glm45,
     &tmpl_glm4,
     &tmpl_mistral,
     &tmpl_llama3,

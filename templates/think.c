@@ -107,6 +107,15 @@ static bool think_set(const struct tmpl *t, const struct think_switch *s,
     return false;
 }
 
+/* Models of that syntax think. */
+static bool think_syntax(const struct tmpl_syntax *s)
+{
+    for (size_t i = 0; i < s->n_marks; i++)
+        if (s->marks[i].act == SYN_DO_THINK)
+            return true;
+    return s->xtml || s == &syn_harmony;
+}
+
 static bool think_own(const struct tmpl *t, enum think_how how, json_t *options)
 {
     bool any = false, said = false;
@@ -119,7 +128,7 @@ static bool think_own(const struct tmpl *t, enum think_how how, json_t *options)
             said = true;
     }
     /* Without a switch a model that thinks always does. */
-    return any ? said : how == THINK_ON && t->tags.think_open;
+    return any ? said : how == THINK_ON && think_syntax(t->syntax);
 }
 
 static bool think_k3(enum think_how how, json_t *options)
@@ -139,7 +148,7 @@ static bool think_try(const struct tmpl *t, enum think_how how, json_t *options)
         return think_own(t, how, options);
     if (t == &tmpl_kimi_k3)
         return think_k3(how, options);
-    if (how > THINK_ON || (how == THINK_OFF && !t->thinks) || !t->tags.think_open)
+    if (how > THINK_ON || (how == THINK_OFF && !t->thinks) || !think_syntax(t->syntax))
         return false;
     if (options && t->thinks)
         json_object_set_new(options, "enable_thinking", json_boolean(how == THINK_ON));

@@ -319,5 +319,5 @@ const struct tmpl tmpl_kimi_k3 = {
     .reads_json = true,
     .keeps_said = true,
     .thinks = true,
-    .tags = { .think_open = XTML_OPEN },
+    .syntax = &syn_kimi_k3,
 };

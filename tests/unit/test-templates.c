@@ -312,7 +312,7 @@ static void choosing_never_guesses(void **state)
     assert_null(choose(NULL, "llama", no_names, &why, &e));
     assert_int_equal(e.kind, ERR_MODEL);
     assert_non_null(strstr(e.text, "--template plain"));
-    assert_non_null(strstr(e.text, "kimi-k3, kimi-k2, glm4, mistral, llama3, olmo, chatml"));
+    assert_non_null(strstr(e.text, "kimi-k3, kimi-k2, glm4.5, glm4, mistral, llama3, olmo, chatml"));
     e = (struct err){0};
     assert_null(choose("a\n{% if \x1b %}", NULL, qwen_names, &why, &e));
     assert_int_equal(e.kind, ERR_MODEL);
@@ -549,7 +549,7 @@ static void olmo_and_kimi_agree(void **state)
 static void glm_agrees(void **state)
 {
     const struct vectors v[] = {
-        { "glm4", NULL, "expected/", "GLM-4.6", NULL, NULL,
+        { "glm4.5", NULL, "expected/", "GLM-4.6", NULL, NULL,
           NAMES("unknown_role", "reasoning_inline_tags", "tool_result_string_args"), NULL,
           false, 35 },
         /* This one leaves out empty messages. */
