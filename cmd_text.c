@@ -185,19 +185,7 @@ void cmd_json_line(json_t *j)
 
 /* ---- JSON lines in ---- */
 
-static bool one_line(const char *line, size_t n, cmd_jsonl_fn *f, void *arg,
-                     struct err *e)
-{
-    json_error_t at;
-    json_t *in = json_loadb(
-        line, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &at);
-    bool ok = in ? f(arg, in, e) : err_set(e, "not JSON: %s", at.text);
-
-    json_decref(in);
-    return ok;
-}
-
-int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
+int cmd_lines(const char *path, cmd_line_fn *f, void *arg, struct err *e)
 {
     bool is_stdin = !path || !strcmp(path, "-");
     FILE *in = is_stdin ? stdin : fopen(path, "re");
@@ -215,7 +203,7 @@ int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
         if (line[strspn(line, " \t\r\n")] == '\0' &&
             memchr(line, '\0', (size_t)n) == NULL)
             continue;
-        if (!one_line(line, (size_t)n, f, arg, &bad))
+        if (!f(arg, line, (size_t)n, &bad))
             cmd_json_line(json_pack("{s:s}", "error", bad.text));
         if (!status && bad.text[0])
             status = bad.kind == ERR_NONE ? ERR_FAILED : (int)bad.kind;
@@ -231,6 +219,30 @@ int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
     if (!is_stdin)
         fclose(in);
     return status;
+}
+
+struct jsonl {
+    cmd_jsonl_fn *f;
+    void *arg;
+};
+
+static bool one_value(void *arg, const char *line, size_t n, struct err *e)
+{
+    const struct jsonl *j = arg;
+    json_error_t at;
+    json_t *in = json_loadb(
+        line, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &at);
+    bool ok = in ? j->f(j->arg, in, e) : err_set(e, "not JSON: %s", at.text);
+
+    json_decref(in);
+    return ok;
+}
+
+int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
+{
+    struct jsonl j = { f, arg };
+
+    return cmd_lines(path, one_value, &j, e);
 }
 
 static int hex_value(char c)

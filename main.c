@@ -36,6 +36,14 @@ const struct cmd cmd_table[] = {
       "With --jsonl each line is a JSON string, or {\"hex\": ...} for bytes, and gives a "
       "list of ids; with --decode the other way round.",
       CHAT_CMD_TOKENIZE, cmd_tokenize },
+    { "render", "[FILE]", "turn a conversation into the prompt that a model gets",
+      "FILE, or standard input, is JSON: a list of messages, or an object with messages, "
+      "tools and options, which are variables for the template. In a terminal special "
+      "tokens are marked; --json gives the pieces. The prompt ends with the opening of "
+      "the answer unless the option add_generation_prompt says otherwise. With --jsonl "
+      "each line is such an object, with all options in it, and gives {\"text\", \"ids\"} "
+      "or {\"error\"}.",
+      CHAT_CMD_RENDER, cmd_render },
     { "info", "[MODEL]", "tell what a model file is", NULL, CHAT_CMD_INFO, cmd_info },
     { "plan", "[MODEL]", "tell what a model needs in memory, before it is loaded", NULL,
       CHAT_CMD_PLAN, cmd_plan },

@@ -225,6 +225,6 @@ bool chat_encode(struct chat_encoder *enc, const struct tmpl_prompt *p,
         return false;
     }
     remember(enc, p);
-    *out = (struct chat_encoded){ &enc->ids, enc->ends };
+    *out = (struct chat_encoded){ &enc->ids, enc->ends, bos };
     return true;
 }

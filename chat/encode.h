@@ -26,6 +26,7 @@ void chat_encoder_free(struct chat_encoder *enc);
 struct chat_encoded {
     const struct tok_ids *ids;
     const size_t *ends;             /* (p->n) */
+    size_t first;                   /* ids before the first piece: 1 if BOS was added */
 };
 bool chat_encode(struct chat_encoder *enc, const struct tmpl_prompt *p,
                  const struct chat_said *said, chat_ids_fn *ids_of, void *arg,

@@ -110,6 +110,17 @@ const char *tmpl_reasoning_key(const struct tmpl *t);
  * NULL set nothing. False (ERR_USAGE) when it has no switch for that. */
 bool tmpl_think(const struct tmpl *t, const char *how, json_t *options, struct err *e);
 
+/* What a reader should know of a prompt: it begins with BOS twice, a message has a role that
+ * models do not know, the content of one is not there (a template that drops the system
+ * message), nothing ends the turn of an answer. say() gets a sentence for each. */
+struct tmpl_check {
+    void (*say)(void *arg, const char *text);
+    bool (*is_end)(void *arg, const char *name);    /* a token that ends turns; NULL: any */
+    void *arg;
+};
+void tmpl_check(const struct tmpl_request *r, const struct tmpl_prompt *p,
+                const struct tmpl_check *in);
+
 /* ---- choosing ---- */
 
 size_t tmpl_count(void);                            /* rows of the table */
