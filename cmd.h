@@ -94,6 +94,7 @@ int cmd_bench(struct cmd_call *c);
 int cmd_chat(struct cmd_call *c);
 int cmd_devices(struct cmd_call *c);
 int cmd_info(struct cmd_call *c);
+int cmd_parse(struct cmd_call *c);
 int cmd_plan(struct cmd_call *c);
 int cmd_render(struct cmd_call *c);
 int cmd_score(struct cmd_call *c);

@@ -36,6 +36,13 @@ const struct cmd cmd_table[] = {
       "With --jsonl each line is a JSON string, or {\"hex\": ...} for bytes, and gives a "
       "list of ids; with --decode the other way round.",
       CHAT_CMD_TOKENIZE, cmd_tokenize },
+    { "parse", "[FILE]", "take apart what a model wrote",
+      "Reads raw output and prints its thinking, answer and calls as they are decided, "
+      "one JSON object on a line. --json prints the whole as one object. With --jsonl "
+      "each line is {\"start\": \"think\" or \"response\", \"chunks\": [...]}, a chunk being "
+      "a text or {\"special\": NAME}. Without a model, template or syntax it looks for "
+      "<think> and for JSON in <tool_call>; an unknown --syntax lists those there are.",
+      CHAT_CMD_PARSE, cmd_parse },
     { "render", "[FILE]", "turn a conversation into the prompt that a model gets",
       "FILE, or standard input, is JSON: a list of messages, or an object with messages, "
       "tools and options, which are variables for the template. In a terminal special "

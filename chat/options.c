@@ -26,7 +26,7 @@ enum {
     /* all that load weights */
     RUN = CHAT_CMD_CHAT | CHAT_CMD_ASK | CHAT_CMD_SCORE | CHAT_CMD_BENCH,
     PLACE = RUN | CHAT_CMD_PLAN,
-    OPEN = PLACE | CHAT_CMD_TOKENIZE | CHAT_CMD_INFO | CHAT_CMD_RENDER,
+    OPEN = PLACE | CHAT_CMD_TOKENIZE | CHAT_CMD_INFO | CHAT_CMD_RENDER | CHAT_CMD_PARSE,
     TALK = CHAT_CMD_CHAT | CHAT_CMD_ASK,
     TEXT = CHAT_CMD_ASK | CHAT_CMD_TOKENIZE | CHAT_CMD_SCORE,
 };
@@ -52,9 +52,13 @@ const struct chat_option chat_options[] = {
       PLACE, false,
       "positions for each step while the prompt is read; auto: 256, fewer on a slow model" },
     { "template", 0, CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(template_name), NULL, 0, 0, NULL,
-      "NAME", TALK | CHAT_CMD_SCORE | CHAT_CMD_INFO | CHAT_CMD_RENDER, false,
+      "NAME", TALK | CHAT_CMD_SCORE | CHAT_CMD_INFO | CHAT_CMD_RENDER | CHAT_CMD_PARSE,
+      false,
       "the chat template: a name, one of the model's own by its name, or a file such as "
       "./NAME.jinja; without it the model's own" },
+    { "syntax", 0, CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(syntax), NULL, 0, 0, NULL, "NAME",
+      CHAT_CMD_PARSE, false,
+      "the output syntax by name; without it that of the model or the template" },
 
     { "temp", 0, CHAT_OPT_FLOAT, CHAT_GROUP_SAMPLING, AT(temp), "0.8", 0, 100, NULL, "X",
       TALK, true, "temperature; 0 takes the most likely token each time" },
@@ -101,6 +105,10 @@ const struct chat_option chat_options[] = {
     { "logits", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(logits), NULL, 0, 0, NULL, NULL,
       CHAT_CMD_SCORE, false,
       "with --json or --jsonl: the whole row of logits after each token" },
+    { "start", 0, CHAT_OPT_CHOICE, CHAT_GROUP_TEXT, AT(start), "response", 0, 0,
+      "response|think|idle|tool", "WHERE", CHAT_CMD_PARSE, false,
+      "where the prompt left the model: in its answer, in its thoughts, outside of both, "
+      "or among its calls" },
     { "template-file", 0, CHAT_OPT_TEXT, CHAT_GROUP_TEXT, AT(template_file), NULL, 0, 0,
       NULL, "FILE", CHAT_CMD_RENDER, false, "the chat template is in this file" },
     { "bos-token", 0, CHAT_OPT_TEXT, CHAT_GROUP_TEXT, AT(bos_token), NULL, 0, 0, NULL,
@@ -123,7 +131,7 @@ const struct chat_option chat_options[] = {
     { "json", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(json), NULL, 0, 0, NULL, NULL,
       CHAT_CMD_ALL & ~(CHAT_CMD_CHAT | CHAT_CMD_HELP), false, "print JSON" },
     { "jsonl", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(jsonl), NULL, 0, 0, NULL, NULL,
-      CHAT_CMD_TOKENIZE | CHAT_CMD_SCORE | CHAT_CMD_RENDER, false,
+      CHAT_CMD_TOKENIZE | CHAT_CMD_SCORE | CHAT_CMD_RENDER | CHAT_CMD_PARSE, false,
       "one JSON value for each line of input, one for each line of output" },
     { "fold-thinking", 0, CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(fold_thinking), NULL, 0, 0,
       NULL, NULL, CHAT_CMD_CHAT, true, "show thinking as one line until it is opened" },
@@ -134,8 +142,9 @@ const struct chat_option chat_options[] = {
       false,
       "use colour; auto: on a terminal, unless NO_COLOR is set" },
     { "verbose", 'v', CHAT_OPT_FLAG, CHAT_GROUP_OUTPUT, AT(verbose), NULL, 0, 0, NULL,
-      NULL, CHAT_CMD_ASK | CHAT_CMD_INFO, false,
-      "with ask: thinking and speed on stderr; with info: the whole metadata" },
+      NULL, CHAT_CMD_ASK | CHAT_CMD_INFO | CHAT_CMD_PARSE, false,
+      "with ask: thinking and speed on stderr; with info: the whole metadata; with "
+      "parse: markers, too" },
 
     { "trace", 0, CHAT_OPT_TEXT, CHAT_GROUP_COMMON, AT(trace), NULL, 0, 0, NULL, "FILE",
       CHAT_CMD_ALL, false, "log events and timings to FILE" },

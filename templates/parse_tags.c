@@ -2,9 +2,10 @@
  * <function=NAME><parameter=KEY>, Seed, MiniMax <invoke name="NAME">, DeepSeek's DSML,
  * MiniCPM, MiroThinker.
  *
- * A value is the text up to the closing tag that another argument or the end of the call
- * follows, so that a text about such tags may stand in it. What is JSON becomes JSON, as the
- * templates write lists and numbers so; everything else is a string. */
+ * A value is the text up to the closing tag that another argument or the end of the
+ * call follows, so that a text about such tags may stand in it. What is JSON becomes
+ * JSON, as the templates write lists and numbers so, or as Python where the template
+ * prints them with its own words; everything else is a string. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct tags {
     const char *call, *call_end;        /* "<function=", "</function>" */
     const char *arg, *arg_end;          /* "<parameter=", "</parameter>" */
     bool named;                         /* name="NAME" in the tags, not =NAME */
+    bool python;                        /* the template writes lists and objects so */
     enum tag_value value;
 };
 
@@ -104,8 +106,8 @@ static bool tag_read(const struct tag_reader *tr, size_t at, const char *word,
     return at < tr->r->n && tag->n && !memchr(tr->r->raw + tag->name, '\n', tag->n);
 }
 
-/* Where the value that begins at at ends; *behind is where reading goes on. False: it does
- * not end. */
+/* Where the value that begins at at ends; *behind is where reading goes on. False: it
+ * does not end. */
 static bool tag_value_end(const struct tag_reader *tr, size_t at, size_t *end,
                           size_t *behind)
 {
@@ -116,7 +118,8 @@ static bool tag_value_end(const struct tag_reader *tr, size_t at, size_t *end,
         size_t next = tag_space(tr, k + strlen(close));
         if (first == n)
             first = k;
-        if (next == n || tag_at(tr, next, tr->t->arg) || tag_at(tr, next, tr->t->call_end)) {
+        if (next == n || tag_at(tr, next, tr->t->arg) ||
+            tag_at(tr, next, tr->t->call_end)) {
             first = k;
             break;
         }
@@ -149,6 +152,7 @@ static void tag_argument(const struct tag_reader *tr, json_t *args, const struct
     static const char open[] = "<![CDATA[", close[] = "]]>";
     const char *s = tr->r->raw;
     bool is_string = tag->is_string;
+    struct buf json = {0};
 
     if (tr->t->value == TAG_LINES) {
         tag_trim_lines(s, &at, &end);
@@ -160,8 +164,12 @@ static void tag_argument(const struct tag_reader *tr, json_t *args, const struct
     }
     if (is_string)
         syn_argument_string(args, s + tag->name, tag->n, s + at, end - at);
+    else if (tr->t->python && at < end && (s[at] == '[' || s[at] == '{') &&
+             syn_python_value(s + at, end - at, &json))
+        syn_argument(args, s + tag->name, tag->n, json.p, json.n);
     else
         syn_argument_text(args, s + tag->name, tag->n, s + at, end - at);
+    buf_release(&json);
 }
 
 /* The arguments of a call, up to and over its closing tag. NULL: what is wrong is set. */
@@ -196,7 +204,8 @@ static json_t *tag_arguments(struct tag_reader *tr, const char **what)
     return NULL;
 }
 
-/* One call; its raw is all there is when it is alone. False: nothing behind it is read. */
+/* One call; its raw is all there is when it is alone. False: nothing behind it is
+ * read. */
 static bool tag_call(struct tag_reader *tr, size_t *last)
 {
     struct syn_reading *r = tr->r;
@@ -272,7 +281,8 @@ static const struct syn_mark qwen_coder_marks[] = {
 
 const struct tmpl_syntax syn_qwen_coder = {
     .name = "qwen-coder",
-    .help = "<think>, <function=NAME> in <tool_call>: Qwen3-Coder and 3.5, Nemotron 3, Step",
+    .help =
+        "<think>, <function=NAME> in <tool_call>: Qwen3-Coder and 3.5, Nemotron 3, Step",
     .also = "qwen3-coder|qwen35|step|nemotron3",
     .in_source = SYN_LIST("<function=", "<parameter="),
     SYN_MARKS(qwen_coder_marks),
@@ -288,8 +298,12 @@ const struct tmpl_syntax syn_qwen_coder = {
 static void seed_read(struct syn_reading *r)
 {
     static const struct tags t = {
-        .call = "<function=", .call_end = "</function>",
-        .arg = "<parameter=", .arg_end = "</parameter>", .value = TAG_EXACT,
+        .call = "<function=",
+        .call_end = "</function>",
+        .arg = "<parameter=",
+        .arg_end = "</parameter>",
+        .value = TAG_EXACT,
+        .python = true,
     };
     tag_calls(r, &t);
 }
@@ -358,8 +372,12 @@ const struct tmpl_syntax syn_minimax = {
 static void dsml_read(struct syn_reading *r)
 {
     static const struct tags t = {
-        .call = "<" DSML "invoke", .call_end = "</" DSML "invoke>", .named = true,
-        .arg = "<" DSML "parameter", .arg_end = "</" DSML "parameter>", .value = TAG_EXACT,
+        .call = "<" DSML "invoke",
+        .call_end = "</" DSML "invoke>",
+        .named = true,
+        .arg = "<" DSML "parameter",
+        .arg_end = "</" DSML "parameter>",
+        .value = TAG_EXACT,
     };
     tag_calls(r, &t);
 }
@@ -395,7 +413,7 @@ static void minicpm_read(struct syn_reading *r)
 {
     static const struct tags t = {
         .call = "<function", .call_end = "</function>", .named = true,
-        .arg = "<param", .arg_end = "</param>", .value = TAG_CDATA,
+        .arg = "<param", .arg_end = "</param>", .value = TAG_CDATA, .python = true,
     };
     tag_calls(r, &t);
 }

@@ -33,7 +33,7 @@ load cli
     while read -r option; do
         grep -qe "$option" page || { echo "no $option"; false; }
     done < <(grep -oE -e '--[a-z-]+' <<< "$output" | sort -u)
-    for command in chat ask score tokenize info plan bench sessions devices; do
+    for command in chat ask score tokenize parse info plan bench sessions devices; do
         grep -qE "^ +$command" page
     done
 }

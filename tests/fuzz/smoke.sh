@@ -24,6 +24,7 @@ for target; do
     case $target in
     */fuzz-gguf | */fuzz-model | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
     */fuzz-jinja) from=$templates ;;
+    */fuzz-parse) from=${top_srcdir:-.}/tests/vectors/parse ;;
     *) from= ;;
     esac
     dict=${top_srcdir:-.}/$here/${target##*/fuzz-}.dict

@@ -410,6 +410,7 @@ f.case("code behind the tag", ["<|python_tag|>print({1})", S("<|eom_id|>")],
        calls=[bad("print({1})", 0)], end="message")
 f.case("a tag in a code block is text", "```\n<|python_tag|>x\n```", content="```\n<|python_tag|>x\n```",
        spelled=True)
+f.case("the end of the turn, spelled", llama_one("f", {}) + "<|eot_id|>", calls=[good("f", {})], end="message")
 f.case("a list is no call", "[" + llama_one("f", {}) + "]", content="[" + llama_one("f", {}) + "]")
 
 f = family("cogito", "jinja-gguf/cogito-3b.jinja: [{\"name\", \"arguments\", \"id\"}]")
@@ -507,8 +508,10 @@ f.case("the budget", "<seed:think>a<seed:cot_budget_reflect>I have used 5 tokens
        reasoning="aI have used 5 tokens.b", content="c")
 f.case("a value keeps its line breaks", SEED(["<function=f>\n<parameter=a>\nx\n</parameter>\n</function>"]),
        calls=[good("f", {"a": "\nx\n"})])
-f.case("a list as Python writes it is a string", SEED(["<function=f>\n<parameter=a>['b']</parameter>\n</function>"]),
-       calls=[good("f", {"a": "['b']"})])
+f.case("a list as Python writes it", SEED(["<function=f>\n<parameter=a>['b', None, {'c': 1.50}]</parameter>\n</function>"]),
+       calls=[good("f", Raw('{"a": ["b", null, {"c": 1.50}]}'))])
+f.case("a word of Python is a string", SEED(["<function=f>\n<parameter=a>True</parameter>\n</function>"]),
+       calls=[good("f", {"a": "True"})])
 f.case("the end of the turn", ["a", S("<seed:eos>")], content="a", end="message")
 f.case("text where an argument was expected", "<seed:tool_call><function=f>x</function></seed:tool_call>",
        calls=[bad("<function=f>x</function>", 12, name="f")])
@@ -745,7 +748,8 @@ f.case("a trailing comma and spaces", in_lfm2("[ f ( a = 1 , ) , g() ]"), calls=
 f.case("no list", in_lfm2("f(a=1)"), calls=[good("f", {"a": 1})])
 f.case("JSON after all", in_lfm2('[{"name": "f", "arguments": {"a": 1}}]'), calls=[good("f", {"a": 1})])
 f.case("a positional argument", in_lfm2("[f(1)]"), calls=[bad("f(1)]", 2, name="f")])
-f.case("a string that does not end", in_lfm2("[f(a='it's)]"), calls=[bad("f(a='it's)]", 8, name="f")])
+f.case("a string that does not end", in_lfm2("[f(a='it's)]"), calls=[bad("f(a='it's)]", 11, name="f")])
+f.case("quotes inside of quotes", in_lfm2("[f(a='it's \"x\"', b=\"y\"z\")]"), calls=[good("f", {"a": "it's \"x\"", "b": "y\"z"})])
 f.case("the second call is broken", in_lfm2("[f(), g(a=)]"), calls=[good("f", {}), bad("g(a=)]", 4, name="g")])
 f.case("the list does not end", in_lfm2("[f()"), calls=[good("f", {}), bad("", 0)])
 f.case("in tokens", [S("<|tool_call_start|>"), "[f(a='b')]", S("<|tool_call_end|>"), "Done.", S("<|im_end|>")],
