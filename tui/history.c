@@ -1,9 +1,10 @@
-/* File format: an entry a line, with a backslash written as \\, a newline as \n and a carriage
- * return as \r, so the file is text that grep can search and that any editor can clean.
+/* File format: an entry a line, with a backslash written as \\, a newline as \n and a
+ * carriage return as \r, so the file is text that grep can search and that any editor
+ * can clean.
  *
- * Appending takes an exclusive lock. Cutting the file writes a new one beside it and renames
- * it, holding the lock of the old one; a program that waited for that lock sees that the
- * name now means another file and opens again. */
+ * Appending takes an exclusive lock. Cutting the file writes a new one beside it and
+ * renames it, holding the lock of the old one; a program that waited for that lock
+ * sees that the name now means another file and opens again. */
 #include "config.h"
 
 #include "tui/history.h"
@@ -121,7 +122,7 @@ static int open_locked(const char *path, int flags)
             if (stat(path, &by_name) == 0 && by_fd.st_ino == by_name.st_ino &&
                 by_fd.st_dev == by_name.st_dev)
                 return fd;
-            close(fd);          /* it was cut meanwhile: the name means another file now */
+            close(fd);          /* cut meanwhile: the name is another file's now */
             continue;
         }
         int saved = errno;

@@ -76,6 +76,24 @@ load helpers
     wait_for "left"
 }
 
+@test "stopped by somebody else, it takes the terminal again" {
+    start hello
+    type_text "hi"
+    keys Enter
+    wait_for "nice to meet you."
+    kill -STOP "$(program)"
+    stty sane < "$(tm display-message -p '#{pane_tty}')"
+    printf 'GARBAGE' > "$(tm display-message -p '#{pane_tty}')"
+    wait_for "GARBAGE"
+    kill -CONT "$(program)"
+    wait_gone "GARBAGE"
+    wait_for "nice to meet you."
+    type_text "still raw"
+    keys C-j
+    wait_rows "❯ still raw" "$(printf '')"
+    leave
+}
+
 @test "SIGTERM and SIGHUP give the terminal back" {
     start hello
     kill -TERM "$(program)"
