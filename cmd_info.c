@@ -24,14 +24,17 @@ struct info {
     char sha256[65];            /* "": not known */
 };
 
-static void choose_template(struct info *in)
+/* False when --template names none. That none is recognised in the file is a fact to tell. */
+static bool choose_template(struct info *in, struct err *named)
 {
     struct gguf_str source = {0};
     struct err e = {0};
     const struct tmpl *t = NULL;
 
     if (in->set->template_name) {
-        t = tmpl_find(in->set->template_name, &e);
+        t = tmpl_find(in->set->template_name, named);
+        if (!t)
+            return false;
         buf_adds(&in->why_template, "named by --template");
     } else if (gguf_opt_str(in->g, "tokenizer.chat_template", &source, &e)) {
         t = tmpl_choose(source.p, source.n, &in->m->vocab, &in->why_template, &e);
@@ -42,6 +45,7 @@ static void choose_template(struct info *in)
         buf_reset(&in->why_template);
         buf_adds(&in->why_template, e.text);
     }
+    return true;
 }
 
 /* Large files are hashed only when everything was asked for. */
@@ -252,15 +256,15 @@ int cmd_info(struct cmd_call *c)
     if (!in.m && c->set.model)
         in.own = gguf_open(c->set.model, NULL);
     in.g = in.m ? in.m->gguf : in.own;
-    if (in.m)
-        choose_template(&in);
-    if (in.g)
+    bool ok = in.m && choose_template(&in, &e);
+    bool tell = in.g && (ok || !in.m);
+    if (tell)
         hash(&in);
-    if (in.g && c->set.json)
+    if (tell && c->set.json)
         print_json(&in, &e);
-    else if (in.g)
+    else if (tell)
         print_text(&in);
-    if (!in.m)
+    if (!ok)
         status = cmd_fail(c, &e);
     buf_release(&in.why_template);
     gguf_free(in.own);

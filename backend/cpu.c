@@ -272,6 +272,7 @@ static bool be_cpu_open(struct be *b, const struct be_params *p, enum be_how how
     be_describe(b, p);
     b->fingerprint = be_print(m);
     be_set_sizes(m, b->chunk);
+    m->memory = p->memory;
     if (!be_ctx_choose(b, p, e))
         return false;
     m->ctx = b->info.ctx;
@@ -313,7 +314,8 @@ static void be_cpu_plan(const struct be *b, struct be_plan *out)
     out->kv_per_position = s->kv_per_position;
     out->kv = be_cache_bytes(m);
     out->scratch = s->fixed + (s->per_position - s->kv_per_position) * m->ctx;
-    out->ctx_max = be_fit(s, be_room(m, 0, out->free_memory));
+    out->room = be_room(m, m->memory, out->free_memory);
+    out->ctx_max = be_fit(s, out->room);
 }
 
 /* ---- snapshots ---- */
