@@ -308,6 +308,10 @@ static void a_full_context_is_said_with_numbers(void **state)
     assert_int_equal(find(&all, CHAT_EV_ERROR)->note.kind, ERR_CONTEXT);
     assert_non_null(strstr(stop->stop.error, "512"));
     free(longer);
+
+    /* The conversation goes on without it. */
+    assert_true(say(c, "short", &all));
+    assert_true(find(&all, CHAT_EV_PROMPT)->prompt.tokens < 100);
     chat_free(c);
     chat_events_release(&all);
 }
