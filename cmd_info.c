@@ -26,7 +26,8 @@ struct info {
     char sha256[65];            /* "": not known */
 };
 
-static void choose_template(struct info *in)
+/* False when --template names none. That none is recognised in the file is a fact to tell. */
+static bool choose_template(struct info *in, struct err *named)
 {
     struct chat_template_from from = {
         .named = in->set->template_name, .gguf = in->g, .vocab = &in->m->vocab,
@@ -34,12 +35,17 @@ static void choose_template(struct info *in)
     struct err e = {0};
 
     in->tmpl = chat_template_choose(&from, &in->why_template, &e);
+    if (!in->tmpl && in->set->template_name) {
+        *named = e;
+        return false;
+    }
     if (in->tmpl) {
         in->template_name = tmpl_name(in->tmpl);
     } else {
         buf_reset(&in->why_template);
         buf_adds(&in->why_template, e.text);
     }
+    return true;
 }
 
 /* Large files are hashed only when everything was asked for. */
@@ -250,15 +256,15 @@ int cmd_info(struct cmd_call *c)
     if (!in.m && c->set.model)
         in.own = gguf_open(c->set.model, NULL);
     in.g = in.m ? in.m->gguf : in.own;
-    if (in.m)
-        choose_template(&in);
-    if (in.g)
+    bool ok = in.m && choose_template(&in, &e);
+    bool tell = in.g && (ok || !in.m);
+    if (tell)
         hash(&in);
-    if (in.g && c->set.json)
+    if (tell && c->set.json)
         print_json(&in, &e);
-    else if (in.g)
+    else if (tell)
         print_text(&in);
-    if (!in.m)
+    if (!ok)
         status = cmd_fail(c, &e);
     buf_release(&in.why_template);
     tmpl_free(in.tmpl);

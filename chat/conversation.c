@@ -177,6 +177,12 @@ bool chat_conv_apply(struct chat_conv *c, const struct chat_event *ev)
          * template closes the turn itself. */
         if ((m->why == CHAT_STOP_EOS || m->why == CHAT_STOP_END_OF_TURN) && m->ids.n)
             m->ids.n--;
+        /* A question that did not fit stays in the file, but the conversation goes on from
+         * before it; otherwise nothing could be said any more. */
+        if (m->why == CHAT_STOP_CONTEXT && !m->ids.n && c->head == m->id) {
+            const struct chat_conv_message *asked = chat_conv_find(c, m->parent);
+            c->head = asked ? asked->parent : 0;
+        }
         return true;
     default:
         return true;

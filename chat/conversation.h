@@ -46,7 +46,7 @@ void chat_conv_init(struct chat_conv *c);
 void chat_conv_release(struct chat_conv *c);
 
 /* Take in one event. Events that say nothing about messages are ignored. A new message
- * becomes the head. False for an event that refers to what is not there (a broken file). */
+ * becomes the head; a question that did not fit the context gives the head back. False for an event that refers to what is not there (a broken file). */
 bool chat_conv_apply(struct chat_conv *c, const struct chat_event *ev);
 
 struct chat_conv_message *chat_conv_find(struct chat_conv *c, int id);

@@ -383,3 +383,31 @@ enum syn_sure syn_begins_name(const char *raw, size_t n, const char *ends)
         return SYN_WAIT;
     return at > from && raw[at] && strchr(ends, raw[at]) ? SYN_YES : SYN_NO;
 }
+
+enum syn_sure syn_begins_name_then(const char *raw, size_t n, const char *then,
+                                   const char *const *one_of)
+{
+    char end[] = { *then, '\0' };
+    enum syn_sure sure = syn_begins_name(raw, n, end);
+    size_t at = syn_space(raw, n), len = strlen(then);
+
+    if (sure != SYN_YES)
+        return sure;
+    while (raw[at] != *then)
+        at++;
+    if (memcmp(raw + at, then, n - at < len ? n - at : len))
+        return SYN_NO;
+    if (n - at < len)
+        return SYN_WAIT;
+    at += len;
+    at += syn_space(raw + at, n - at);
+    sure = SYN_NO;
+    for (; *one_of; one_of++) {
+        len = strlen(*one_of);
+        if (syn_at(raw + at, n - at, *one_of))
+            return SYN_YES;
+        if (n - at < len && !memcmp(raw + at, *one_of, n - at))
+            sure = SYN_WAIT;
+    }
+    return sure;
+}

@@ -272,7 +272,7 @@ static void functionary31_read(struct syn_reading *r)
 
 static enum syn_sure functionary31_begins(const char *raw, size_t n)
 {
-    return syn_begins_name(raw, n, ">");
+    return syn_begins_name_then(raw, n, ">", SYN_LIST("{", "</function>"));
 }
 
 static const struct syn_mark functionary31_marks[] = {

@@ -35,11 +35,19 @@ struct tag {
     size_t end;                 /* behind the tag */
 };
 
+/* Where a word stands next, once looked for: many searches that find nothing must not take
+ * many times the text. */
+struct tag_found {
+    size_t from, at;
+    bool known;
+};
+
 /* The text being read. */
 struct tag_reader {
     struct syn_reading *r;
     const struct tags *t;
     size_t at;
+    struct tag_found arg_end, call_end;
 };
 
 static bool tag_at(const struct tag_reader *tr, size_t at, const char *word)
@@ -50,6 +58,14 @@ static bool tag_at(const struct tag_reader *tr, size_t at, const char *word)
 static size_t tag_find(const struct tag_reader *tr, size_t at, const char *word)
 {
     return at + syn_find(tr->r->raw + at, tr->r->n - at, word);
+}
+
+static size_t tag_find_again(struct tag_reader *tr, size_t at, const char *word,
+                             struct tag_found *found)
+{
+    if (!found->known || at < found->from || at > found->at)
+        *found = (struct tag_found){ at, tag_find(tr, at, word), true };
+    return found->at;
 }
 
 static size_t tag_space(const struct tag_reader *tr, size_t at)
@@ -106,15 +122,24 @@ static bool tag_read(const struct tag_reader *tr, size_t at, const char *word,
     return at < tr->r->n && tag->n && !memchr(tr->r->raw + tag->name, '\n', tag->n);
 }
 
+/* An argument begins on a line of its own in [at, end): where its line break is, or end. */
+static size_t tag_next_line(const struct tag_reader *tr, size_t at, size_t end)
+{
+    for (; at < end; at++)
+        if (tr->r->raw[at] == '\n' && tag_at(tr, at + 1, tr->t->arg))
+            return at;
+    return end;
+}
+
 /* Where the value that begins at at ends; *behind is where reading goes on. False: it
- * does not end. */
-static bool tag_value_end(const struct tag_reader *tr, size_t at, size_t *end,
-                          size_t *behind)
+ * does not end. Models forget closing tags: before another argument, before the end. */
+static bool tag_value_end(struct tag_reader *tr, size_t at, size_t *end, size_t *behind)
 {
     const char *close = tr->t->arg_end;
-    size_t n = tr->r->n, first = n;
+    size_t n = tr->r->n, first = n, passed = 0, k;
 
-    for (size_t k = tag_find(tr, at, close); k < n; k = tag_find(tr, k + 1, close)) {
+    for (k = tag_find_again(tr, at, close, &tr->arg_end); k < n;
+         k = tag_find(tr, k + 1, close)) {
         size_t next = tag_space(tr, k + strlen(close));
         if (first == n)
             first = k;
@@ -123,12 +148,14 @@ static bool tag_value_end(const struct tag_reader *tr, size_t at, size_t *end,
             first = k;
             break;
         }
+        passed++;
     }
     *end = first;
     *behind = first + strlen(close);
-    if (first < n)
-        return true;
-    *end = *behind = tag_find(tr, at, tr->t->call_end);     /* it was forgotten */
+    if (first == n)
+        *end = *behind = first = tag_find_again(tr, at, tr->t->call_end, &tr->call_end);
+    if (!passed && tr->t->value == TAG_LINES && tag_next_line(tr, at, first) < first)
+        *end = *behind = tag_next_line(tr, at, first);
     return *end < n;
 }
 
@@ -242,7 +269,7 @@ static bool tag_call(struct tag_reader *tr, size_t *last)
 
 static void tag_calls(struct syn_reading *r, const struct tags *t)
 {
-    struct tag_reader tr = { r, t, syn_space(r->raw, r->n) };
+    struct tag_reader tr = { .r = r, .t = t, .at = syn_space(r->raw, r->n) };
     size_t last = 0;
 
     while (tr.at < r->n && tag_call(&tr, &last))
@@ -266,7 +293,7 @@ void syn_read_tool_call(struct syn_reading *r)
 
 static enum syn_sure function_begins(const char *raw, size_t n)
 {
-    return syn_begins_name(raw, n, ">");
+    return syn_begins_name_then(raw, n, ">", SYN_LIST("<parameter=", "</function>"));
 }
 
 /* Some models forget <tool_call> and write the rest. */
@@ -420,7 +447,7 @@ static void minicpm_read(struct syn_reading *r)
 
 static enum syn_sure minicpm_begins(const char *raw, size_t n)
 {
-    return syn_begins_name(raw, n, "\"");
+    return syn_begins_name_then(raw, n, "\">", SYN_LIST("<param ", "</function>"));
 }
 
 static const struct syn_mark minicpm_marks[] = {

@@ -452,6 +452,8 @@ void tmpl_stream_free(struct tmpl_stream *st)
 void tmpl_feed(struct tmpl_stream *st, const char *bytes, size_t len, const char *special,
                struct tmpl_result *out)
 {
+    if (!bytes)
+        bytes = "";
     if (st->xtml) {
         xtml_stream_feed(st->xtml, bytes, len, special, out);
     } else if (special && *special) {

@@ -213,6 +213,9 @@ enum syn_sure syn_begins_json(const char *raw, size_t n);
 enum syn_sure syn_begins_tag(const char *raw, size_t n);
 enum syn_sure syn_begins_json_or_tag(const char *raw, size_t n);
 enum syn_sure syn_begins_name(const char *raw, size_t n, const char *ends);
+/* A name, then a text, white space, and one of these (NULL-terminated). */
+enum syn_sure syn_begins_name_then(const char *raw, size_t n, const char *then,
+                                   const char *const *one_of);
 
 /* A byte of a function's name, as models write it. */
 bool syn_is_name(char c);

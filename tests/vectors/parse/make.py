@@ -485,6 +485,13 @@ f.case("<tool_call> was forgotten", "Ok.\n" + coder_one("f", {"a": 1}) + "\n</to
 f.case("the closing tag of the value was forgotten",
        "<tool_call>\n<function=f>\n<parameter=a>\nx\n</function>\n</tool_call>b", content="b",
        calls=[good("f", {"a": "x"})])
+f.case("and another argument follows",
+       "<tool_call>\n<function=f>\n<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n</function>\n</tool_call>",
+       calls=[good("f", {"a": "x", "b": "y"})])
+f.case("a text about such tags",
+       one_value("\nWrite:\n<parameter=b>\ny\n</parameter>\nSo.\n"),
+       calls=[good("f", {"a": "Write:\n<parameter=b>\ny\n</parameter>\nSo."})])
+f.case("a function in prose", "Write <function=f> and so on.", content="Write <function=f> and so on.", spelled=True)
 f.case("one key twice: the last counts", "<tool_call><function=f><parameter=a>1</parameter>"
        "<parameter=a>2</parameter></function></tool_call>", calls=[good("f", {"a": 2})])
 f.case("two functions in one", "<tool_call>" + coder_one("f", {}) + "\n" + coder_one("g", {}) + "</tool_call>",
@@ -572,6 +579,8 @@ f.case("tags in CDATA", minicpm_one("f", {"a": "</function> <param name=\"x\">"}
 f.case("another tag of that kind", "<function>x</function>", content="<function>x</function>")
 f.case("text where an argument was expected", '<function name="f">x</function>b', content="b",
        calls=[bad('<function name="f">x</function>', 19, name="f")])
+f.case("a function in prose", 'Write <function name="f"> and so on.', content='Write <function name="f"> and so on.',
+       spelled=True)
 f.case("cut short", '<function name="f"><param name="a">x',
        calls=[bad('<function name="f"><param name="a">x', 36, name="f", truncated=True)])
 
@@ -855,6 +864,7 @@ f.case("code", ["<|python_tag|>print(1)", S("<|eom_id|>")], calls=[good("python"
 f.case("text, then code in tokens", ["Ok.\n", S("<|python_tag|>"), "print(1)", S("<|eom_id|>")], content="Ok.",
        calls=[good("python", {"code": "print(1)"})], end="message")
 f.case("the marker in a string", f31_one("f", {"a": "</function>"}), calls=[good("f", {"a": "</function>"})], spelled=True)
+f.case("a function in prose", "Write <function=f> and so on.", content="Write <function=f> and so on.", spelled=True)
 f.case("a marker in prose", "Write <function= and a name.", content="Write <function= and a name.", spelled=True)
 f.case("broken JSON", "<function=f>{\"a\"}</function>b", content="b", calls=[bad("<function=f>{\"a\"}", 16, name="f")])
 f.case("cut short", "<function=f>{\"a\"", calls=[bad("<function=f>{\"a\"", 16, name="f", truncated=True)])
