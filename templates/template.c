@@ -182,6 +182,24 @@ static const struct tmpl *tmpl_by_source(const struct tmpl_model *m, struct buf 
     return NULL;
 }
 
+/* A special token that tells a chat model, of whatever family; NULL: a base model, which
+ * goes on with plain text. */
+static const char *tmpl_chat_marker(const struct tmpl_vocab *vocab)
+{
+    static const char *const markers[] = {
+        "<|im_start|>", "<|start_header_id|>", "<|start|>", "<|turn>", "<start_of_turn>",
+        "<|user|>", "<|assistant|>", "<|User|>", "<｜User｜>", "<|START_OF_TURN_TOKEN|>",
+        "<|im_user|>", "<|open|>", "<|role_start|>", "<|start_of_role|>", "<|header_start|>",
+        "[INST]", "[|user|]", "[|assistant|]", "<_user>", "<|system|>", "<|prompter|>",
+        "<|message_sep|>", "<seed:bos>", "]~b]",
+    };
+
+    for (size_t i = 0; vocab && i < sizeof markers / sizeof *markers; i++)
+        if (vocab->has_special(vocab->arg, markers[i]))
+            return markers[i];
+    return NULL;
+}
+
 const struct tmpl *tmpl_choose(const struct tmpl_model *m, struct buf *why, struct err *e)
 {
     const struct tmpl *t = tmpl_by_model(m, true, why);
@@ -193,11 +211,17 @@ const struct tmpl *tmpl_choose(const struct tmpl_model *m, struct buf *why, stru
         t = tmpl_by_model(m, false, why);
     if (t)
         return t;
+    const char *marker = tmpl_chat_marker(m->vocab);
+    if (!marker) {
+        if (why)
+            buf_adds(why, "the file has no chat template and its vocabulary no chat markers");
+        return &tmpl_plain;
+    }
     tmpl_add_names(&names, NULL);
     err_set_kind(e, ERR_MODEL,
-                 "the file has no chat template and its vocabulary no chat markers we know; "
-                 "a base model goes on with text under --template plain, else choose one of "
-                 "%s, or a file such as ./NAME.jinja", buf_str(&names));
+                 "the file has no chat template, and none of ours is known to fit a vocabulary "
+                 "with %s; choose with --template one of %s, or a file such as ./NAME.jinja",
+                 marker, buf_str(&names));
     buf_release(&names);
     return NULL;
 }

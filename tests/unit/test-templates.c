@@ -15,6 +15,7 @@ static const char *const llama31_names[] = {
     NULL,
 };
 static const char *const no_names[] = { "<s>", "</s>", NULL };
+static const char *const gemma_names[] = { "<bos>", "<start_of_turn>", "<end_of_turn>", NULL };
 
 #define GENERATE "{'add_generation_prompt': true}"
 #define NO_THINK "{'add_generation_prompt': true, 'enable_thinking': false}"
@@ -309,9 +310,12 @@ static void choosing_never_guesses(void **state)
     assert_string_equal(choose(NULL, NULL, k3, &why, &e), "kimi-k3");
     assert_int_equal(e.kind, ERR_NONE);
 
-    assert_null(choose(NULL, "llama", no_names, &why, &e));
+    /* A base model goes on with text; a chat model of a family unknown is never guessed at. */
+    assert_string_equal(choose(NULL, "llama", no_names, &why, &e), "plain");
+    assert_non_null(strstr(why.p, "no chat markers"));
+    assert_null(choose(NULL, "llama", gemma_names, &why, &e));
     assert_int_equal(e.kind, ERR_MODEL);
-    assert_non_null(strstr(e.text, "--template plain"));
+    assert_non_null(strstr(e.text, "<start_of_turn>"));
     assert_non_null(strstr(e.text, "kimi-k3, kimi-k2, glm4.5, glm4, mistral, llama3, olmo, chatml"));
     e = (struct err){0};
     assert_null(choose("a\n{% if \x1b %}", NULL, qwen_names, &why, &e));
