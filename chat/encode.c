@@ -1,6 +1,6 @@
 /* Pieces to ids, one after the other. What a piece becomes depends on its bytes, on whose
- * they are, and on whether text or a special token came before it; so as long as the pieces
- * are those of the prompt before, their ids are, too. */
+ * they are, and on whether text or a special token came before it; so as long as the
+ * pieces are those of the prompt before, their ids are, too. */
 #include "config.h"
 
 #include "chat/encode.h"
@@ -91,8 +91,8 @@ static bool same_text(const struct chat_encoder *enc, const struct tmpl_prompt *
     return true;
 }
 
-/* How many of the first pieces are as in the last prompt. Bytes of a SAID piece are not in
- * the text of every template, so all pieces before are at the same places. */
+/* How many of the first pieces are as in the last prompt. Bytes of a SAID piece are not
+ * in the text of every template, so all pieces before are at the same places. */
 static size_t count_same(const struct chat_encoder *enc, const struct tmpl_prompt *p,
                          const struct chat_said *said, chat_ids_fn *ids_of, void *arg)
 {
@@ -133,7 +133,8 @@ static void remember(struct chat_encoder *enc, const struct tmpl_prompt *p)
 /* ---- encoding ---- */
 
 static void encode_text(struct chat_encoder *enc, const struct tmpl_prompt *p,
-                        const struct tmpl_piece *piece, size_t *span, enum tok_place place)
+                        const struct tmpl_piece *piece, size_t *span,
+                        enum tok_place place)
 {
     size_t at = piece->at, end = piece->at + piece->len, to, n = 0;
 
@@ -174,9 +175,9 @@ static enum tok_place place_behind(const struct chat_encoder *enc)
                                                                : TOK_AFTER_TEXT;
 }
 
-static bool encode_from(struct chat_encoder *enc, size_t from, const struct tmpl_prompt *p,
-                        const struct chat_said *said, chat_ids_fn *ids_of, void *arg,
-                        struct err *e)
+static bool encode_from(struct chat_encoder *enc, size_t from,
+                        const struct tmpl_prompt *p, const struct chat_said *said,
+                        chat_ids_fn *ids_of, void *arg, struct err *e)
 {
     size_t span = 0;
 

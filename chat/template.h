@@ -1,8 +1,8 @@
 #ifndef CHAT_TEMPLATE_H
 #define CHAT_TEMPLATE_H
 
-/* Which chat template a model gets: what the user names, else by what its file holds. Models
- * bring templates along in GGUF metadata (tokenizer.chat_template and, by name,
+/* Which chat template a model gets: what the user names, else by what its file holds.
+ * Models bring templates along in GGUF metadata (tokenizer.chat_template and, by name,
  * tokenizer.chat_template.NAME) or, as a directory, in chat_template.jinja,
  * additional_chat_templates/NAME.jinja and tokenizer_config.json. */
 
