@@ -17,7 +17,7 @@ struct chat_encoder {
     struct tok_ids ids;             /* of the last prompt, BOS included */
     size_t *ends;                   /* (n) */
     size_t cap_ends;
-    bool bos_added;                 /* ids begin with one that the template did not write */
+    bool bos_added;                 /* ids begin with one that is not the template's */
 
     struct buf text;                /* the pieces of the last prompt, for comparing */
     struct tmpl_piece *v;           /* (n) */

@@ -21,8 +21,8 @@ void chat_prompter_forget(struct chat_prompter *pr);
 struct chat_prompt {
     struct tok_ids ids;             /* owned */
     enum tmpl_channel start;        /* where the model's own text begins */
-    struct chat_why {               /* (n_whys) in order: why ids from `at` on may differ */
-        size_t at;                  /* from those of an earlier prompt */
+    struct chat_why {               /* (n_whys) in order: why ids from `at` on may */
+        size_t at;                  /* differ from those of an earlier prompt */
         const char *why;
     } *whys;
     size_t n_whys;

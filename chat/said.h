@@ -47,7 +47,7 @@ struct chat_reason {
 };
 
 struct chat_said {
-    struct chat_part *parts;        /* (n_parts); a SAID piece's message is an index here */
+    struct chat_part *parts;        /* (n_parts) a SAID piece's message is an index here */
     size_t n_parts, cap_parts;
     struct chat_reason *reasons;    /* (n_reasons) in order of pieces */
     size_t n_reasons, cap_reasons;

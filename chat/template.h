@@ -14,7 +14,7 @@ struct gguf;
 
 struct chat_template_from {
     const char *named;              /* --template: a row, a name of the model's, a file
-                                       (with a "/" or ending in .jinja); NULL: not given */
+                                       ("/" in it, or ending in .jinja); NULL: none */
     const struct gguf *gguf;        /* NULL: the model is no such file */
     const char *dir;                /* NULL: it is no directory */
     const struct tmpl_vocab *vocab; /* NULL: there is no model */

@@ -103,8 +103,8 @@ void tmpl_add_text(struct tmpl_prompt *p, const char *text, size_t len,
 void tmpl_add_special(struct tmpl_prompt *p, const char *name, size_t len);
 void tmpl_add_said(struct tmpl_prompt *p, size_t message);
 
-void tmpl_put(struct tmpl_job *j, const char *text, size_t len);    /* the conversation's */
-void tmpl_puts(struct tmpl_job *j, const char *text);               /* the template's */
+void tmpl_put(struct tmpl_job *j, const char *text, size_t len); /* the conversation's */
+void tmpl_puts(struct tmpl_job *j, const char *text);            /* the template's */
 void tmpl_put_special(struct tmpl_job *j, const char *name);
 /* A special token where the vocabulary has it, else its name as text. */
 void tmpl_put_tag(struct tmpl_job *j, const char *name);

@@ -41,11 +41,11 @@ enum tmpl_channel { TMPL_THINK, TMPL_RESPONSE, TMPL_TOOL_CALL, TMPL_CONTROL };
  * object or its JSON text; of a tool's result name and tool_call_id. The chat layer adds
  * keys which no template sees:
  *
- *   _said       true: the ids that the model sampled for this message are kept. A template
- *               that knows (tmpl_keeps_said()) gives a SAID piece for them
+ *   _said       true: the ids that the model sampled for this message are kept. A
+ *               template that knows (tmpl_keeps_said()) gives a SAID piece for them
  *   _think_off  true: and it was said behind a prompt that switched thinking off
  *   _said_end   see xtml.h
- *   _open       true, only in the last message: its turn stays open, the model goes on in it
+ *   _open       true, only in the last message: its turn stays open, the model goes on
  *
  * options is an object whose members the template sees as variables. Those that all know:
  * add_generation_prompt (true: end with the opening of the assistant's turn) and what
@@ -63,8 +63,8 @@ enum tmpl_piece_kind { TMPL_PIECE_TEXT, TMPL_PIECE_SPECIAL, TMPL_PIECE_SAID };
 struct tmpl_piece {
     enum tmpl_piece_kind kind;
     size_t at, len;             /* TEXT: bytes in prompt.text; SPECIAL: the name there */
-    size_t message;             /* SAID: index in messages; its closing tokens, if the turn
-                                   needs them, follow as SPECIAL pieces */
+    size_t message;             /* SAID: index in messages; its closing tokens, if the
+                                   turn needs them, follow as SPECIAL pieces */
 };
 
 /* Text of the prompt up to byte to, from where the span before ended. What comes behind
@@ -81,8 +81,9 @@ struct tmpl_prompt {
     size_t n, cap;
     struct tmpl_span *spans;    /* (n_spans) */
     size_t n_spans, cap_spans;
-    enum tmpl_channel start; /* where the model's own text begins; of an open message that
-                                   was said, where that began: feed its tokens again first */
+    enum tmpl_channel start;    /* where the model's own text begins; of an open message
+                                   that was said, where that began: feed its tokens
+                                   again first */
 };
 void tmpl_prompt_release(struct tmpl_prompt *p);
 
@@ -91,7 +92,7 @@ void tmpl_prompt_release(struct tmpl_prompt *p);
 struct tmpl_vocab {
     bool (*has_special)(const void *arg, const char *name);
     const void *arg;
-    /* Bytes of the longest name of a special token that the text begins with; 0: of none. */
+    /* Bytes of the longest name of a special token that text begins with; 0: of none. */
     size_t (*special_at)(const void *arg, const char *text, size_t len);
     /* It is fed to a stream by its name, never as text (a control token). May be NULL. */
     bool (*is_control)(const void *arg, const char *name);
@@ -105,7 +106,7 @@ bool tmpl_render(const struct tmpl *t, const struct tmpl_request *r,
 
 /* It gives SAID pieces. One that does not writes what was said as text. */
 bool tmpl_keeps_said(const struct tmpl *t);
-/* The key of a message under which the template looks for the thoughts of an assistant. */
+/* The key of a message under which the template looks for an assistant's thoughts. */
 const char *tmpl_reasoning_key(const struct tmpl *t);
 
 /* Set in options what "on", "off", "low", "high", "max" mean to the template; "auto" and
@@ -117,7 +118,7 @@ bool tmpl_think(const struct tmpl *t, const char *how, json_t *options, struct e
  * system message), nothing ends the turn of an answer. say() gets a sentence for each. */
 struct tmpl_check {
     void (*say)(void *arg, const char *text);
-    bool (*is_end)(void *arg, const char *name);    /* a token that ends turns; NULL: any */
+    bool (*is_end)(void *arg, const char *name); /* a token that ends turns; NULL: any */
     void *arg;
 };
 void tmpl_check(const struct tmpl_request *r, const struct tmpl_prompt *p,
@@ -191,7 +192,8 @@ enum tmpl_channel tmpl_syntax_start(const struct tmpl_syntax *s, const char *pro
 /* ---- the stream ---- */
 
 /* A run of the stream's bytes, numbered from its start, in one channel. Runs come in
- * order and without gaps. Tags and the white space that belongs to them are TMPL_CONTROL. */
+ * order and without gaps. Tags and the white space that belongs to them are
+ * TMPL_CONTROL. */
 struct tmpl_run {
     enum tmpl_channel channel;
     uint64_t from, to;
@@ -207,8 +209,9 @@ struct tmpl_call {
     size_t error_at;            /* byte offset in raw */
     uint64_t at;                /* where in the stream the call ends */
     bool truncated;             /* with error: the text ended before the call did */
-    char *block;                /* arguments that came as one text, JSON or not; NULL: they
-                                   came one by one, or the syntax has only the former */
+    char *block;                /* arguments that came as one text, JSON or not; NULL:
+                                   they came one by one, or the syntax has only the
+                                   former */
 };
 
 struct tmpl_result {
@@ -222,7 +225,8 @@ void tmpl_result_release(struct tmpl_result *r);
 
 struct tmpl_stream *tmpl_stream_new(const struct tmpl *t, enum tmpl_channel start);
 /* start: see tmpl_syntax_start(). Markers that are control tokens of vocab count by their
- * names only; the others, or all when vocab is NULL, also where they are spelled in text. */
+ * names only; the others, or all when vocab is NULL, also where they are spelled in
+ * text. */
 struct tmpl_stream *tmpl_stream_open(const struct tmpl_syntax *s, enum tmpl_channel start,
                                      const struct tmpl_vocab *vocab);
 /* Before anything is fed: there are no tokens to see, only text. Names of tokens that end

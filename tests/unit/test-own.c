@@ -1,5 +1,6 @@
 /* Chat templates that models bring along: what becomes a special token and what never
- * does, where the model begins to speak, how thinking is switched, and a reader's checks. */
+ * does, where the model begins to speak, how thinking is switched, and a reader's
+ * checks. */
 #include "config.h"
 
 #include "tests/unit/templates.h"
@@ -421,7 +422,7 @@ static void names_add(struct names *names, const char *s, size_t n)
     names->v[names->n] = NULL;
 }
 
-/* All that looks like a special token in a template: <...> and [...] without white space. */
+/* All that looks like a special token in a template: <...> and [...] without spaces. */
 static void names_of(const struct buf *source, struct names *out)
 {
     const char *s = source->p;

@@ -140,7 +140,7 @@ static int world_say(struct world *w, const char *const *tokens)
     return id;
 }
 
-/* The prompt for the answer to the newest message; a prompter of its own if pr is NULL. */
+/* The prompt for the answer to the newest message; a new prompter if pr is NULL. */
 static void world_prompt(struct world *w, struct chat_prompter *pr, int answer,
                          struct chat_prompt *out)
 {

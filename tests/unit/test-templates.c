@@ -511,7 +511,7 @@ static void llama3_agrees_with_the_model(void **state)
           NULL, true, 15 },
         { "llama3", llama3_names, "expected-gguf/", "llama3-8b", "<|begin_of_text|>",
           NULL, NAMES(ODD, "no_messages"), NULL, true, 20 },
-        /* An empty list of tools is none for us; arguments as text are not quoted twice. */
+        /* An empty list of tools is none for us; arguments as text are not quoted. */
         { "llama3", llama31_names, "expected/", "meta-llama-Llama-3.1-8B-Instruct",
           "<|begin_of_text|>", NULL,
           NAMES(ODD, "no_messages", "tools_empty_list", "tool_result_string_args"), NULL,
@@ -583,7 +583,7 @@ static void mistral_agrees(void **state)
 {
 #define TEKKEN "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[TOOL_CALLS]", \
                "[TOOL_RESULTS]"
-    /* We let roles follow each other as they like, and ids have nine letters in the end. */
+    /* We let roles follow each other as they like, and cut ids to nine letters. */
 #define ORDER "assistant_first", "system_middle", "two_systems"
     const struct vectors v[] = {
         /* It puts texts into JSON without escaping them, and drops text beside calls. */
