@@ -78,6 +78,15 @@ const struct be_kernels be_kernels_portable = {
         [GGUF_DT_Q4_1] = be_dequant_q4_1,
         [GGUF_DT_Q5_0] = be_dequant_q5_0,
         [GGUF_DT_Q5_1] = be_dequant_q5_1,
+        [GGUF_DT_Q2_K] = be_dequant_q2_k,
+        [GGUF_DT_Q3_K] = be_dequant_q3_k,
+        [GGUF_DT_Q4_K] = be_dequant_q4_k,
+        [GGUF_DT_Q5_K] = be_dequant_q5_k,
+        [GGUF_DT_Q6_K] = be_dequant_q6_k,
+        [GGUF_DT_IQ4_XS] = be_dequant_iq4_xs,
+        [GGUF_DT_IQ4_NL] = be_dequant_iq4_nl,
+        [GGUF_DT_MXFP4] = be_dequant_mxfp4,
+        BE_DEQUANT_IN_C,
     },
 };
 
