@@ -86,6 +86,13 @@ const struct be_kernels be_kernels_portable = {
         [GGUF_DT_IQ4_XS] = be_dequant_iq4_xs,
         [GGUF_DT_IQ4_NL] = be_dequant_iq4_nl,
         [GGUF_DT_MXFP4] = be_dequant_mxfp4,
+        [GGUF_DT_IQ2_XXS] = be_dequant_iq2_xxs,
+        [GGUF_DT_IQ2_XS] = be_dequant_iq2_xs,
+        [GGUF_DT_IQ2_S] = be_dequant_iq2_s,
+        [GGUF_DT_IQ3_XXS] = be_dequant_iq3_xxs,
+        [GGUF_DT_IQ3_S] = be_dequant_iq3_s,
+        [GGUF_DT_IQ1_S] = be_dequant_iq1_s,
+        [GGUF_DT_IQ1_M] = be_dequant_iq1_m,
         BE_DEQUANT_IN_C,
     },
 };

@@ -6,6 +6,7 @@
  * follow from a function for one block. */
 
 #include "backend/kernels_int.h"
+#include "backend/quants_int.h"
 
 #if BE_KERNELS_X86
 
@@ -101,6 +102,44 @@ BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
                          _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1));
     return _mm_cmpeq_epi8(_mm_and_si128(v, each), each);
 }
+
+/* From a function for an eighth of a block: a row to floats, and its dot product with x in
+ * the order of dot(). What scales() reads of a block is passed to each piece. */
+#define BE_PUT_32(name, k) \
+    do { \
+        struct be_quad u = be_##name##_32(p, &s, k); \
+        for (size_t j = 0; j < 4; j++) \
+            _mm256_storeu_ps(out + i + 32 * (k) + 8 * j, u.v[j]); \
+    } while (0)
+#define BE_ADD_32(name, k) \
+    do { \
+        struct be_quad u = be_##name##_32(p, &s, k); \
+        w0 = u.v[0], BE_STEP(s0, x, i + 32 * (k)); \
+        w0 = u.v[1], BE_STEP(s1, x, i + 32 * (k) + 8); \
+        w0 = u.v[2], BE_STEP(s2, x, i + 32 * (k) + 16); \
+        w0 = u.v[3], BE_STEP(s3, x, i + 32 * (k) + 24); \
+    } while (0)
+#define BE_SUPER_BLOCKS(name, scales, bytes) \
+    BE_AVX2 void be_avx2_##name(const void *blocks, float *out, size_t n) \
+    { \
+        const uint8_t *p = blocks; \
+        for (size_t i = 0; i < n; i += BE_SUPER, p += (bytes)) { \
+            const __typeof__(scales(p)) s = scales(p); \
+            BE_PUT_32(name, 0); BE_PUT_32(name, 1); BE_PUT_32(name, 2); BE_PUT_32(name, 3); \
+            BE_PUT_32(name, 4); BE_PUT_32(name, 5); BE_PUT_32(name, 6); BE_PUT_32(name, 7); \
+        } \
+    } \
+    BE_AVX2 float be_avx2_##name##_dot(const void *blocks, const float *x, size_t n) \
+    { \
+        const uint8_t *p = blocks; \
+        __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0; \
+        for (size_t i = 0; i < n; i += BE_SUPER, p += (bytes)) { \
+            const __typeof__(scales(p)) s = scales(p); \
+            BE_ADD_32(name, 0); BE_ADD_32(name, 1); BE_ADD_32(name, 2); BE_ADD_32(name, 3); \
+            BE_ADD_32(name, 4); BE_ADD_32(name, 5); BE_ADD_32(name, 6); BE_ADD_32(name, 7); \
+        } \
+        return be_sum4(s0, s1, s2, s3); \
+    }
 
 #endif
 

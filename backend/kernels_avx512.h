@@ -5,6 +5,7 @@
  * two functions (a row to floats, a row times x) that follow from a function for one block. */
 
 #include "backend/kernels_int.h"
+#include "backend/quants_int.h"
 
 #if BE_KERNELS_X86
 
@@ -61,6 +62,52 @@ BE_AVX512_INLINE struct be_pair be_pick_16(const uint8_t *nibbles, __m512 values
     return (struct be_pair){ _mm512_permutexvar_ps(q, values),
                              _mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), values) };
 }
+
+struct be_four {
+    __m512 v[4];
+};
+
+/* From a function for a quarter of a block: a row to floats, and its dot product with x in
+ * the order of dot(). What scales() reads of a block is passed to each piece. */
+#define BE_PUT_64(name, k) \
+    do { \
+        struct be_four u = be_##name##_64(p, &s, k); \
+        for (size_t j = 0; j < 4; j++) \
+            _mm512_storeu_ps(out + i + 64 * (k) + 16 * j, u.v[j]); \
+    } while (0)
+#define BE_ADD_64(name, k) \
+    do { \
+        struct be_four u = be_##name##_64(p, &s, k); \
+        w0 = u.v[0], BE_STEP(s0, x, i + 64 * (k)); \
+        w0 = u.v[1], BE_STEP(s1, x, i + 64 * (k) + 16); \
+        w0 = u.v[2], BE_STEP(s2, x, i + 64 * (k) + 32); \
+        w0 = u.v[3], BE_STEP(s3, x, i + 64 * (k) + 48); \
+    } while (0)
+#define BE_SUPER_BLOCKS(name, scales, bytes) \
+    BE_AVX512 void be_avx512_##name(const void *blocks, float *out, size_t n) \
+    { \
+        const uint8_t *p = blocks; \
+        for (size_t i = 0; i < n; i += BE_SUPER, p += (bytes)) { \
+            const __typeof__(scales(p)) s = scales(p); \
+            BE_PUT_64(name, 0); \
+            BE_PUT_64(name, 1); \
+            BE_PUT_64(name, 2); \
+            BE_PUT_64(name, 3); \
+        } \
+    } \
+    BE_AVX512 float be_avx512_##name##_dot(const void *blocks, const float *x, size_t n) \
+    { \
+        const uint8_t *p = blocks; \
+        __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0; \
+        for (size_t i = 0; i < n; i += BE_SUPER, p += (bytes)) { \
+            const __typeof__(scales(p)) s = scales(p); \
+            BE_ADD_64(name, 0); \
+            BE_ADD_64(name, 1); \
+            BE_ADD_64(name, 2); \
+            BE_ADD_64(name, 3); \
+        } \
+        return be_sum4(s0, s1, s2, s3); \
+    }
 
 #endif
 

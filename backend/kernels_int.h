@@ -26,13 +26,6 @@ be_dequant_fn be_dequant_f32, be_dequant_f16, be_dequant_bf16, be_dequant_q8_0,
 
 /* The types that no instruction set has kernels of its own for: rows of every table. */
 #define BE_DEQUANT_IN_C \
-    [GGUF_DT_IQ2_XXS] = be_dequant_iq2_xxs, \
-    [GGUF_DT_IQ2_XS] = be_dequant_iq2_xs, \
-    [GGUF_DT_IQ2_S] = be_dequant_iq2_s, \
-    [GGUF_DT_IQ3_XXS] = be_dequant_iq3_xxs, \
-    [GGUF_DT_IQ3_S] = be_dequant_iq3_s, \
-    [GGUF_DT_IQ1_S] = be_dequant_iq1_s, \
-    [GGUF_DT_IQ1_M] = be_dequant_iq1_m, \
     [GGUF_DT_TQ1_0] = be_dequant_tq1_0, \
     [GGUF_DT_TQ2_0] = be_dequant_tq2_0, \
     [GGUF_DT_NVFP4] = be_dequant_nvfp4, \

@@ -15,11 +15,20 @@
     static inline __attribute__((target("avx2,fma,f16c"), always_inline))
 
 be_dequant_fn be_avx2_q2_k, be_avx2_q3_k, be_avx2_q4_k, be_avx2_q5_k, be_avx2_q6_k,
-    be_avx2_iq4_xs, be_avx512_q2_k, be_avx512_q3_k, be_avx512_q4_k, be_avx512_q5_k,
-    be_avx512_q6_k, be_avx512_iq4_xs;
+    be_avx2_iq4_xs, be_avx2_iq2_xxs, be_avx2_iq2_xs, be_avx2_iq2_s, be_avx2_iq3_xxs,
+    be_avx2_iq3_s, be_avx2_iq1_s, be_avx2_iq1_m;
 be_dot_blocks_fn be_avx2_q2_k_dot, be_avx2_q3_k_dot, be_avx2_q4_k_dot, be_avx2_q5_k_dot,
-    be_avx2_q6_k_dot, be_avx2_iq4_xs_dot, be_avx512_q2_k_dot, be_avx512_q3_k_dot,
-    be_avx512_q4_k_dot, be_avx512_q5_k_dot, be_avx512_q6_k_dot, be_avx512_iq4_xs_dot;
+    be_avx2_q6_k_dot, be_avx2_iq4_xs_dot, be_avx2_iq2_xxs_dot, be_avx2_iq2_xs_dot,
+    be_avx2_iq2_s_dot, be_avx2_iq3_xxs_dot, be_avx2_iq3_s_dot, be_avx2_iq1_s_dot,
+    be_avx2_iq1_m_dot;
+be_dequant_fn be_avx512_q2_k, be_avx512_q3_k, be_avx512_q4_k, be_avx512_q5_k,
+    be_avx512_q6_k, be_avx512_iq4_xs, be_avx512_iq2_xxs, be_avx512_iq2_xs,
+    be_avx512_iq2_s, be_avx512_iq3_xxs, be_avx512_iq3_s, be_avx512_iq1_s,
+    be_avx512_iq1_m;
+be_dot_blocks_fn be_avx512_q2_k_dot, be_avx512_q3_k_dot, be_avx512_q4_k_dot,
+    be_avx512_q5_k_dot, be_avx512_q6_k_dot, be_avx512_iq4_xs_dot, be_avx512_iq2_xxs_dot,
+    be_avx512_iq2_xs_dot, be_avx512_iq2_s_dot, be_avx512_iq3_xxs_dot,
+    be_avx512_iq3_s_dot, be_avx512_iq1_s_dot, be_avx512_iq1_m_dot;
 
 /* One for each sub-block of 16 or 32: x = scale * q - min. */
 struct be_scales {

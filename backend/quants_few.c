@@ -57,7 +57,7 @@ void be_dequant_q1_0(const void *blocks, float *out, size_t n)
     for (size_t i = 0; i < n; i += 128, p += 18) {
         float d = be_half_of(p);
         for (size_t j = 0; j < 128; j++)
-            *out++ = p[2 + j / 8] >> j % 8 & 1 ? d : -d;
+            *out++ = (float)(2 * (p[2 + j / 8] >> j % 8 & 1) - 1) * d;
     }
 }
 

@@ -53,6 +53,8 @@ static inline void blocks_set_scale(uint8_t *p, uint32_t dtype, const int *at,
 {
     if (kind == BLOCKS_FINITE && dtype == GGUF_DT_MXFP4)
         *p = (uint8_t)(80 + *p % 80);
+    if (kind == BLOCKS_FINITE && dtype == GGUF_DT_IQ1_M)
+        p[55] &= 0xbf;                  /* d's upper exponent bit is here */
     for (int k = 0; k < 2; k++) {
         uint16_t h;
         if (at[k] < 0)

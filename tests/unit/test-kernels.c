@@ -229,6 +229,7 @@ static void common_types_are_fused(void **state)
         GGUF_DT_F16,  GGUF_DT_BF16, GGUF_DT_Q8_0,   GGUF_DT_Q4_0,   GGUF_DT_Q4_1,
         GGUF_DT_Q5_0, GGUF_DT_Q5_1, GGUF_DT_Q2_K,   GGUF_DT_Q3_K,   GGUF_DT_Q4_K,
         GGUF_DT_Q5_K, GGUF_DT_Q6_K, GGUF_DT_IQ4_NL, GGUF_DT_IQ4_XS, GGUF_DT_MXFP4,
+        GGUF_DT_IQ3_S, GGUF_DT_IQ3_XXS, GGUF_DT_IQ2_S, GGUF_DT_IQ2_XS, GGUF_DT_IQ2_XXS,
     };
     (void)state;
     for (int s = 1; s < SETS; s++) {
