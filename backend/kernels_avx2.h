@@ -2,8 +2,8 @@
 #define BE_KERNELS_AVX2_H
 
 /* The pieces that the AVX2 kernels are made of, and that the AVX-512 ones use too: sums,
- * unpacking of nibbles and bits, and the two functions (a row to floats, a row times x) that
- * follow from a function for one block. */
+ * unpacking of nibbles and bits, and the two functions (a row to floats, a row times x)
+ * that follow from a function for one block. */
 
 #include "backend/kernels_int.h"
 #include "backend/quants_int.h"
@@ -103,8 +103,8 @@ BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
     return _mm_cmpeq_epi8(_mm_and_si128(v, each), each);
 }
 
-/* From a function for an eighth of a block: a row to floats, and its dot product with x in
- * the order of dot(). What scales() reads of a block is passed to each piece. */
+/* From a function for an eighth of a block: a row to floats, and its dot product with x
+ * in the order of dot(). What scales() reads of a block is passed to each piece. */
 #define BE_PUT_32(name, k) \
     do { \
         struct be_quad u = be_##name##_32(p, &s, k); \
@@ -125,8 +125,10 @@ BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
         const uint8_t *p = blocks; \
         for (size_t i = 0; i < n; i += BE_SUPER, p += (bytes)) { \
             const __typeof__(scales(p)) s = scales(p); \
-            BE_PUT_32(name, 0); BE_PUT_32(name, 1); BE_PUT_32(name, 2); BE_PUT_32(name, 3); \
-            BE_PUT_32(name, 4); BE_PUT_32(name, 5); BE_PUT_32(name, 6); BE_PUT_32(name, 7); \
+            BE_PUT_32(name, 0); BE_PUT_32(name, 1); \
+            BE_PUT_32(name, 2); BE_PUT_32(name, 3); \
+            BE_PUT_32(name, 4); BE_PUT_32(name, 5); \
+            BE_PUT_32(name, 6); BE_PUT_32(name, 7); \
         } \
     } \
     BE_AVX2 float be_avx2_##name##_dot(const void *blocks, const float *x, size_t n) \
@@ -135,8 +137,10 @@ BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
         __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0; \
         for (size_t i = 0; i < n; i += BE_SUPER, p += (bytes)) { \
             const __typeof__(scales(p)) s = scales(p); \
-            BE_ADD_32(name, 0); BE_ADD_32(name, 1); BE_ADD_32(name, 2); BE_ADD_32(name, 3); \
-            BE_ADD_32(name, 4); BE_ADD_32(name, 5); BE_ADD_32(name, 6); BE_ADD_32(name, 7); \
+            BE_ADD_32(name, 0); BE_ADD_32(name, 1); \
+            BE_ADD_32(name, 2); BE_ADD_32(name, 3); \
+            BE_ADD_32(name, 4); BE_ADD_32(name, 5); \
+            BE_ADD_32(name, 6); BE_ADD_32(name, 7); \
         } \
         return be_sum4(s0, s1, s2, s3); \
     }

@@ -1,6 +1,6 @@
-/* AVX2 kernels for the IQ types of fewer than four bits: two entries of a grid are one word,
- * which is shifted by a different count in each lane and so spread over eight elements; each
- * lane then looks up its value and takes its sign. */
+/* AVX2 kernels for the IQ types of fewer than four bits: two entries of a grid are one
+ * word, which is shifted by a different count in each lane and so spread over eight
+ * elements; each lane then looks up its value and takes its sign. */
 #include "config.h"
 
 #include "backend/kernels_int.h"
@@ -28,7 +28,8 @@ BE_AVX2_INLINE __m256i be_twos(uint32_t entry)
 
 BE_AVX2_INLINE __m256 be_iq2_x8(uint32_t entry, unsigned signs, __m256 values)
 {
-    return _mm256_xor_ps(_mm256_permutevar_ps(values, be_twos(entry)), be_signs_x8(signs));
+    return _mm256_xor_ps(_mm256_permutevar_ps(values, be_twos(entry)),
+                         be_signs_x8(signs));
 }
 
 BE_AVX2_INLINE __m256 be_iq3_x8(uint32_t entries, unsigned signs, __m256 values)
@@ -50,10 +51,10 @@ BE_AVX2_INLINE __m256 be_iq1_x8(uint32_t entry, unsigned down, __m256 d)
 BE_AVX2_INLINE struct be_quad be_iq1_32(struct be_iq16 u, struct be_iq16 v)
 {
     __m256 du = _mm256_set1_ps(u.d), dv = _mm256_set1_ps(v.d);
-    return (struct be_quad){ { be_iq1_x8(u.a, u.signs, du),
-                               be_iq1_x8(u.a >> 16, u.signs >> 8, du),
-                               be_iq1_x8(v.a, v.signs, dv),
-                               be_iq1_x8(v.a >> 16, v.signs >> 8, dv) } };
+    return (struct be_quad){
+        { be_iq1_x8(u.a, u.signs, du), be_iq1_x8(u.a >> 16, u.signs >> 8, du),
+          be_iq1_x8(v.a, v.signs, dv), be_iq1_x8(v.a >> 16, v.signs >> 8, dv) }
+    };
 }
 
 BE_AVX2_INLINE struct be_quad be_iq2_32(struct be_iq16 u, struct be_iq16 v)
@@ -61,10 +62,10 @@ BE_AVX2_INLINE struct be_quad be_iq2_32(struct be_iq16 u, struct be_iq16 v)
     __m256 values = _mm256_broadcast_ps((const __m128 *)be_values_iq2);
     __m256 du = _mm256_mul_ps(values, _mm256_set1_ps(u.d));
     __m256 dv = _mm256_mul_ps(values, _mm256_set1_ps(v.d));
-    return (struct be_quad){ { be_iq2_x8(u.a, u.signs, du),
-                               be_iq2_x8(u.a >> 16, u.signs >> 8, du),
-                               be_iq2_x8(v.a, v.signs, dv),
-                               be_iq2_x8(v.a >> 16, v.signs >> 8, dv) } };
+    return (struct be_quad){
+        { be_iq2_x8(u.a, u.signs, du), be_iq2_x8(u.a >> 16, u.signs >> 8, du),
+          be_iq2_x8(v.a, v.signs, dv), be_iq2_x8(v.a >> 16, v.signs >> 8, dv) }
+    };
 }
 
 BE_AVX2_INLINE struct be_quad be_iq3_32(struct be_iq16 u, struct be_iq16 v,
@@ -73,10 +74,10 @@ BE_AVX2_INLINE struct be_quad be_iq3_32(struct be_iq16 u, struct be_iq16 v,
     __m256 values = _mm256_loadu_ps(eight);
     __m256 du = _mm256_mul_ps(values, _mm256_set1_ps(u.d));
     __m256 dv = _mm256_mul_ps(values, _mm256_set1_ps(v.d));
-    return (struct be_quad){ { be_iq3_x8(u.a, u.signs, du),
-                               be_iq3_x8(u.b, u.signs >> 8, du),
-                               be_iq3_x8(v.a, v.signs, dv),
-                               be_iq3_x8(v.b, v.signs >> 8, dv) } };
+    return (struct be_quad){
+        { be_iq3_x8(u.a, u.signs, du), be_iq3_x8(u.b, u.signs >> 8, du),
+          be_iq3_x8(v.a, v.signs, dv), be_iq3_x8(v.b, v.signs >> 8, dv) }
+    };
 }
 
 /* The block's d. */

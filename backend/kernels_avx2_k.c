@@ -38,11 +38,12 @@ BE_AVX2_INLINE __m256 be_all(float f)
 BE_AVX2_INLINE struct be_quad be_scale_16s(__m128i lo, __m128i hi, const float *d)
 {
     __m256 d0 = be_all(d[0]), d1 = be_all(d[1]);
-    return (struct be_quad){ {
-        _mm256_mul_ps(be_bytes_to_floats(lo), d0),
-        _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(lo, 8)), d0),
-        _mm256_mul_ps(be_bytes_to_floats(hi), d1),
-        _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(hi, 8)), d1) } };
+    return (struct be_quad){
+        { _mm256_mul_ps(be_bytes_to_floats(lo), d0),
+          _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(lo, 8)), d0),
+          _mm256_mul_ps(be_bytes_to_floats(hi), d1),
+          _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(hi, 8)), d1) }
+    };
 }
 
 BE_AVX2_INLINE struct be_quad be_q2_k_32(const uint8_t *p, const struct be_scales *s,
@@ -53,11 +54,12 @@ BE_AVX2_INLINE struct be_quad be_q2_k_32(const uint8_t *p, const struct be_scale
     __m128i hi = be_low_pairs(be_down_16(q + 16, k % 4 * 2));
     __m256 d0 = be_all(s->scale[2 * k]), d1 = be_all(s->scale[2 * k + 1]);
     __m256 m0 = be_all(s->min[2 * k]), m1 = be_all(s->min[2 * k + 1]);
-    return (struct be_quad){ {
-        _mm256_fmsub_ps(be_bytes_to_floats(lo), d0, m0),
-        _mm256_fmsub_ps(be_bytes_to_floats(_mm_srli_si128(lo, 8)), d0, m0),
-        _mm256_fmsub_ps(be_bytes_to_floats(hi), d1, m1),
-        _mm256_fmsub_ps(be_bytes_to_floats(_mm_srli_si128(hi, 8)), d1, m1) } };
+    return (struct be_quad){
+        { _mm256_fmsub_ps(be_bytes_to_floats(lo), d0, m0),
+          _mm256_fmsub_ps(be_bytes_to_floats(_mm_srli_si128(lo, 8)), d0, m0),
+          _mm256_fmsub_ps(be_bytes_to_floats(hi), d1, m1),
+          _mm256_fmsub_ps(be_bytes_to_floats(_mm_srli_si128(hi, 8)), d1, m1) }
+    };
 }
 
 /* Two bits are 4 too many where the third bit is off: then all upper bits are set. */
@@ -74,8 +76,8 @@ BE_AVX2_INLINE struct be_quad be_q3_k_32(const uint8_t *p, const struct be_scale
 }
 
 /* x * d + -m and x * d - m are the same. */
-BE_AVX2_INLINE struct be_quad be_minus_min(__m128i lo, __m128i hi, const struct be_scales *s,
-                                           unsigned k)
+BE_AVX2_INLINE struct be_quad be_minus_min(__m128i lo, __m128i hi,
+                                           const struct be_scales *s, unsigned k)
 {
     return be_scale_add_32(lo, hi, be_all(s->scale[k]), be_all(-s->min[k]));
 }

@@ -1,8 +1,9 @@
 #ifndef BE_KERNELS_AVX512_H
 #define BE_KERNELS_AVX512_H
 
-/* The pieces that the AVX-512 kernels are made of: sums, looking up sixteen values, and the
- * two functions (a row to floats, a row times x) that follow from a function for one block. */
+/* The pieces that the AVX-512 kernels are made of: sums, looking up sixteen values, and
+ * the two functions (a row to floats, a row times x) that follow from a function for one
+ * block. */
 
 #include "backend/kernels_int.h"
 #include "backend/quants_int.h"
@@ -67,8 +68,8 @@ struct be_four {
     __m512 v[4];
 };
 
-/* From a function for a quarter of a block: a row to floats, and its dot product with x in
- * the order of dot(). What scales() reads of a block is passed to each piece. */
+/* From a function for a quarter of a block: a row to floats, and its dot product with x
+ * in the order of dot(). What scales() reads of a block is passed to each piece. */
 #define BE_PUT_64(name, k) \
     do { \
         struct be_four u = be_##name##_64(p, &s, k); \

@@ -1,6 +1,6 @@
-/* AVX-512 kernels for the IQ types of fewer than four bits: two entries of a grid (or twice
- * two) are a word, which is shifted by a different count in each lane and so spread over
- * sixteen elements; each lane then looks up its value and takes its sign. */
+/* AVX-512 kernels for the IQ types of fewer than four bits: two entries of a grid (or
+ * twice two) are a word, which is shifted by a different count in each lane and so spread
+ * over sixteen elements; each lane then looks up its value and takes its sign. */
 #include "config.h"
 
 #include "backend/kernels_int.h"
@@ -14,9 +14,9 @@
 /* Lane j: two bits of the two entries, still with what is above them. */
 BE_AVX512_INLINE __m512i be_twos(uint32_t entries)
 {
-    return _mm512_srlv_epi32(_mm512_set1_epi32((int)entries),
-                             _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24,
-                                               26, 28, 30));
+    return _mm512_srlv_epi32(
+        _mm512_set1_epi32((int)entries),
+        _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30));
 }
 
 BE_AVX512_INLINE __m512 be_negate(__m512 v, unsigned where)
@@ -44,8 +44,8 @@ BE_AVX512_INLINE __m512 be_iq3_x16(struct be_iq16 u, const float *eight)
 {
     __m512 values = _mm512_broadcast_f32x8(_mm256_loadu_ps(eight));
     __m512i at = _mm512_mask_set1_epi32(_mm512_set1_epi32((int)u.a), 0xff00, (int)u.b);
-    at = _mm512_srlv_epi32(at, _mm512_setr_epi32(0, 3, 6, 9, 16, 19, 22, 25, 0, 3, 6, 9, 16,
-                                                 19, 22, 25));
+    at = _mm512_srlv_epi32(
+        at, _mm512_setr_epi32(0, 3, 6, 9, 16, 19, 22, 25, 0, 3, 6, 9, 16, 19, 22, 25));
     values = _mm512_mul_ps(values, _mm512_set1_ps(u.d));
     return be_negate(_mm512_permutexvar_ps(at, values), u.signs);
 }
@@ -89,18 +89,21 @@ BE_AVX512_INLINE struct be_four be_iq2_s_64(const uint8_t *p, const float *d, un
 BE_AVX512_INLINE struct be_four be_iq3_xxs_64(const uint8_t *p, const float *d,
                                               unsigned k)
 {
-    return (struct be_four){ { be_iq3_x16(be_iq3_xxs_16(p, *d, 4 * k), be_values_iq3_xxs),
-                               be_iq3_x16(be_iq3_xxs_16(p, *d, 4 * k + 1), be_values_iq3_xxs),
-                               be_iq3_x16(be_iq3_xxs_16(p, *d, 4 * k + 2), be_values_iq3_xxs),
-                               be_iq3_x16(be_iq3_xxs_16(p, *d, 4 * k + 3), be_values_iq3_xxs) } };
+    return (struct be_four){
+        { be_iq3_x16(be_iq3_xxs_16(p, *d, 4 * k), be_values_iq3_xxs),
+          be_iq3_x16(be_iq3_xxs_16(p, *d, 4 * k + 1), be_values_iq3_xxs),
+          be_iq3_x16(be_iq3_xxs_16(p, *d, 4 * k + 2), be_values_iq3_xxs),
+          be_iq3_x16(be_iq3_xxs_16(p, *d, 4 * k + 3), be_values_iq3_xxs) }
+    };
 }
 
 BE_AVX512_INLINE struct be_four be_iq3_s_64(const uint8_t *p, const float *d, unsigned k)
 {
-    return (struct be_four){ { be_iq3_x16(be_iq3_s_16(p, *d, 4 * k), be_values_iq3_s),
-                               be_iq3_x16(be_iq3_s_16(p, *d, 4 * k + 1), be_values_iq3_s),
-                               be_iq3_x16(be_iq3_s_16(p, *d, 4 * k + 2), be_values_iq3_s),
-                               be_iq3_x16(be_iq3_s_16(p, *d, 4 * k + 3), be_values_iq3_s) } };
+    return (
+        struct be_four){ { be_iq3_x16(be_iq3_s_16(p, *d, 4 * k), be_values_iq3_s),
+                           be_iq3_x16(be_iq3_s_16(p, *d, 4 * k + 1), be_values_iq3_s),
+                           be_iq3_x16(be_iq3_s_16(p, *d, 4 * k + 2), be_values_iq3_s),
+                           be_iq3_x16(be_iq3_s_16(p, *d, 4 * k + 3), be_values_iq3_s) } };
 }
 
 BE_AVX512_INLINE struct be_four be_iq1_s_64(const uint8_t *p, const float *d, unsigned k)

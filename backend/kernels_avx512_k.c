@@ -1,5 +1,5 @@
-/* AVX-512 kernels for the types with blocks of 256 (layouts: backend/quants_k.c). Each is a
- * function that makes floats of a quarter of a block, 64 elements in four vectors.
+/* AVX-512 kernels for the types with blocks of 256 (layouts: backend/quants_k.c). Each is
+ * a function that makes floats of a quarter of a block, 64 elements in four vectors.
  *
  * Up to 32 values per sub-block are looked up, as in kernels_avx512.c: computed once from
  * the scales, then chosen by the low bits of each element's number. The bits are those of
@@ -26,8 +26,8 @@ BE_AVX512_INLINE __m512 be_all(float f)
 }
 
 /* Two bits choose within each four lanes. */
-BE_AVX512_INLINE __m512 be_q2_k_16(const uint8_t *q, unsigned by, const struct be_scales *s,
-                                   unsigned k)
+BE_AVX512_INLINE __m512 be_q2_k_16(const uint8_t *q, unsigned by,
+                                   const struct be_scales *s, unsigned k)
 {
     __m512 steps = _mm512_setr_ps(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3);
     __m512 values = _mm512_fmsub_ps(steps, be_all(s->scale[k]), be_all(s->min[k]));
@@ -39,9 +39,10 @@ BE_AVX512_INLINE struct be_four be_q2_k_64(const uint8_t *p, const struct be_sca
 {
     const uint8_t *q = p + 16 + k / 2 * 32;
     unsigned by = k % 2 * 4;
-    return (struct be_four){ {
-        be_q2_k_16(q, by, s, 4 * k), be_q2_k_16(q + 16, by, s, 4 * k + 1),
-        be_q2_k_16(q, by + 2, s, 4 * k + 2), be_q2_k_16(q + 16, by + 2, s, 4 * k + 3) } };
+    return (struct be_four){
+        { be_q2_k_16(q, by, s, 4 * k), be_q2_k_16(q + 16, by, s, 4 * k + 1),
+          be_q2_k_16(q, by + 2, s, 4 * k + 2), be_q2_k_16(q + 16, by + 2, s, 4 * k + 3) }
+    };
 }
 
 /* The third bit of element j is bit `bit` of byte j of high. The values stand twice, so
@@ -62,11 +63,11 @@ BE_AVX512_INLINE struct be_four be_q3_k_64(const uint8_t *p, const struct be_sca
 {
     const uint8_t *q = p + 32 + k / 2 * 32;
     unsigned by = k % 2 * 4;
-    return (struct be_four){ {
-        be_q3_k_16(q, by, p, 2 * k, s->scale[4 * k]),
-        be_q3_k_16(q + 16, by, p + 16, 2 * k, s->scale[4 * k + 1]),
-        be_q3_k_16(q, by + 2, p, 2 * k + 1, s->scale[4 * k + 2]),
-        be_q3_k_16(q + 16, by + 2, p + 16, 2 * k + 1, s->scale[4 * k + 3]) } };
+    return (struct be_four){ { be_q3_k_16(q, by, p, 2 * k, s->scale[4 * k]),
+                               be_q3_k_16(q + 16, by, p + 16, 2 * k, s->scale[4 * k + 1]),
+                               be_q3_k_16(q, by + 2, p, 2 * k + 1, s->scale[4 * k + 2]),
+                               be_q3_k_16(q + 16, by + 2, p + 16, 2 * k + 1,
+                                          s->scale[4 * k + 3]) } };
 }
 
 BE_AVX512_INLINE struct be_four be_q4_k_64(const uint8_t *p, const struct be_scales *s,
@@ -75,8 +76,8 @@ BE_AVX512_INLINE struct be_four be_q4_k_64(const uint8_t *p, const struct be_sca
     const uint8_t *q = p + 16 + k * 32;
     __m512 steps = be_count_from(0);
     __m512 lo = _mm512_fmsub_ps(steps, be_all(s->scale[2 * k]), be_all(s->min[2 * k]));
-    __m512 hi = _mm512_fmsub_ps(steps, be_all(s->scale[2 * k + 1]),
-                                be_all(s->min[2 * k + 1]));
+    __m512 hi =
+        _mm512_fmsub_ps(steps, be_all(s->scale[2 * k + 1]), be_all(s->min[2 * k + 1]));
     return (struct be_four){ { _mm512_permutexvar_ps(be_wide_16(q, 0), lo),
                                _mm512_permutexvar_ps(be_wide_16(q + 16, 0), lo),
                                _mm512_permutexvar_ps(be_wide_16(q, 4), hi),
@@ -88,7 +89,8 @@ BE_AVX512_INLINE __m512 be_q5_k_16(const uint8_t *q, unsigned by, const uint8_t 
                                    unsigned bit, __m512 lower, __m512 upper)
 {
     __m512i h = _mm512_slli_epi32(be_wide_16(high, bit), 4);
-    __m512i at = _mm512_ternarylogic_epi32(_mm512_set1_epi32(15), be_wide_16(q, by), h, 0xca);
+    __m512i at =
+        _mm512_ternarylogic_epi32(_mm512_set1_epi32(15), be_wide_16(q, by), h, 0xca);
     return _mm512_permutex2var_ps(lower, at, upper);
 }
 
@@ -102,10 +104,11 @@ BE_AVX512_INLINE struct be_four be_q5_k_64(const uint8_t *p, const struct be_sca
     __m512 upper0 = _mm512_fmsub_ps(be_count_from(16), d0, m0);
     __m512 lower1 = _mm512_fmsub_ps(be_count_from(0), d1, m1);
     __m512 upper1 = _mm512_fmsub_ps(be_count_from(16), d1, m1);
-    return (struct be_four){ { be_q5_k_16(q, 0, h, 2 * k, lower0, upper0),
-                               be_q5_k_16(q + 16, 0, h + 16, 2 * k, lower0, upper0),
-                               be_q5_k_16(q, 4, h, 2 * k + 1, lower1, upper1),
-                               be_q5_k_16(q + 16, 4, h + 16, 2 * k + 1, lower1, upper1) } };
+    return (
+        struct be_four){ { be_q5_k_16(q, 0, h, 2 * k, lower0, upper0),
+                           be_q5_k_16(q + 16, 0, h + 16, 2 * k, lower0, upper0),
+                           be_q5_k_16(q, 4, h, 2 * k + 1, lower1, upper1),
+                           be_q5_k_16(q + 16, 4, h + 16, 2 * k + 1, lower1, upper1) } };
 }
 
 BE_AVX512_INLINE __m512 be_q6_k_16(__m128i q, float scale)

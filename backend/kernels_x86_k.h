@@ -23,12 +23,11 @@ be_dot_blocks_fn be_avx2_q2_k_dot, be_avx2_q3_k_dot, be_avx2_q4_k_dot, be_avx2_q
     be_avx2_iq1_m_dot;
 be_dequant_fn be_avx512_q2_k, be_avx512_q3_k, be_avx512_q4_k, be_avx512_q5_k,
     be_avx512_q6_k, be_avx512_iq4_xs, be_avx512_iq2_xxs, be_avx512_iq2_xs,
-    be_avx512_iq2_s, be_avx512_iq3_xxs, be_avx512_iq3_s, be_avx512_iq1_s,
-    be_avx512_iq1_m;
+    be_avx512_iq2_s, be_avx512_iq3_xxs, be_avx512_iq3_s, be_avx512_iq1_s, be_avx512_iq1_m;
 be_dot_blocks_fn be_avx512_q2_k_dot, be_avx512_q3_k_dot, be_avx512_q4_k_dot,
     be_avx512_q5_k_dot, be_avx512_q6_k_dot, be_avx512_iq4_xs_dot, be_avx512_iq2_xxs_dot,
-    be_avx512_iq2_xs_dot, be_avx512_iq2_s_dot, be_avx512_iq3_xxs_dot,
-    be_avx512_iq3_s_dot, be_avx512_iq1_s_dot, be_avx512_iq1_m_dot;
+    be_avx512_iq2_xs_dot, be_avx512_iq2_s_dot, be_avx512_iq3_xxs_dot, be_avx512_iq3_s_dot,
+    be_avx512_iq1_s_dot, be_avx512_iq1_m_dot;
 
 /* One for each sub-block of 16 or 32: x = scale * q - min. */
 struct be_scales {
@@ -43,7 +42,8 @@ BE_X86_K_INLINE __m256 be_half_x8(const uint8_t *p)
 /* out[i] = d * byte i, signed, for eight bytes. */
 BE_X86_K_INLINE void be_put_x8(__m128i bytes, __m256 d, float *out)
 {
-    _mm256_storeu_ps(out, _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))));
+    _mm256_storeu_ps(out,
+                     _mm256_mul_ps(d, _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes))));
 }
 
 BE_X86_K_INLINE void be_put_x16(__m128i bytes, __m256 d, float *out)
@@ -71,7 +71,8 @@ BE_X86_K_INLINE struct be_scales be_q3_k_scales(const uint8_t *p)
     struct be_scales s;
     uint32_t w[4];
     be_scales_k3(p + 96, w);
-    be_put_x16(_mm_sub_epi8(be_words(w), _mm_set1_epi8(32)), be_half_x8(p + 108), s.scale);
+    be_put_x16(_mm_sub_epi8(be_words(w), _mm_set1_epi8(32)), be_half_x8(p + 108),
+               s.scale);
     return s;
 }
 

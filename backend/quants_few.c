@@ -1,12 +1,12 @@
-/* Dequantisation of the types with two or three values, or four evenly spaced ones, in plain
- * C. d is a half:
- *   TQ1_0  52 bytes of five base-3 digits (the last four of four), d    256    x = (q - 1) * d
- *   TQ2_0  64 bytes of four times two bits, d                           256    x = (q - 1) * d
- *   Q1_0   d, 16 bytes of bits                                          128    x = -d or d
- *   Q2_0   d, 16 bytes of four times two bits                           64     x = (q - 1) * d
+/* Dequantisation of the types with two or three values, or four evenly spaced ones, in
+ * plain C. d is a half:
+ *   TQ1_0  52 bytes of five base-3 digits (the last four: of four), d  256  (q - 1) * d
+ *   TQ2_0  64 bytes of four times two bits, d                          256  (q - 1) * d
+ *   Q1_0   d, 16 bytes of bits                                         128  -d or d
+ *   Q2_0   d, 16 bytes of four times two bits                          64   (q - 1) * d
  *
- * The digits of a TQ1_0 byte b are those of the fraction b / 256: the first is the integer
- * part of 3 * b / 256, and what is left is the next fraction. */
+ * The digits of a TQ1_0 byte b are those of the fraction b / 256: the first is the
+ * integer part of 3 * b / 256, and what is left is the next fraction. */
 #include "config.h"
 
 #include "backend/kernels_int.h"

@@ -1,14 +1,15 @@
 /* Dequantisation of the types whose four bits choose one of sixteen values, in plain C:
- *   IQ4_NL  d (half), 16 bytes                              32 elements
- *   IQ4_XS  d (half), 2 bytes and 4 bytes of scales, 128    256, in eight parts like IQ4_NL
- *   MXFP4   e (a power of two), 16 bytes                    32
- *   NVFP4   4 scales (floats of 4 and 3 bits), 32 bytes     64, in four parts of 16
+ *   IQ4_NL  d (half), 16 bytes                           32 elements
+ *   IQ4_XS  d (half), 2 bytes and 4 bytes of scales, 128 256, in eight parts of 32
+ *   MXFP4   e (a power of two), 16 bytes                 32
+ *   NVFP4   4 scales (floats of 4 and 3 bits), 32 bytes  64, in four parts of 16
  * In each part the low nibbles come first, then the high ones. The first two have values
  * that are denser around zero; the last two hold floats of two and one bit (OCP
  * Microscaling Formats, E2M1), doubled so that they are integers.
  *
- * NVFP4's scale is unsigned, E4M3 with bias 7; its one NaN counts as zero, as in ggml. The
- * scale of the whole tensor that may go with it is a tensor of its own, not our business. */
+ * NVFP4's scale is unsigned, E4M3 with bias 7; its one NaN counts as zero, as in ggml.
+ * The scale of the whole tensor that may go with it is a tensor of its own, not our
+ * business. */
 #include "config.h"
 
 #include <math.h>
@@ -18,7 +19,9 @@
 
 const int8_t be_values_iq4[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                    1,    13,   25,  38,  53,  69,  89,  113 };
-const int8_t be_values_fp4[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
+const int8_t be_values_fp4[16] = {
+    0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12
+};
 
 /* 2 * n elements from n bytes. */
 static void be_pick(const uint8_t *q, size_t n, const int8_t *values, float d, float *out)
@@ -72,5 +75,6 @@ void be_dequant_nvfp4(const void *blocks, float *out, size_t n)
 
     for (size_t i = 0; i < n; i += 64, p += 36)
         for (size_t s = 0; s < 4; s++)
-            be_pick(p + 4 + 8 * s, 8, be_values_fp4, be_ue4m3_half(p[s]), out + i + 16 * s);
+            be_pick(p + 4 + 8 * s, 8, be_values_fp4, be_ue4m3_half(p[s]),
+                    out + i + 16 * s);
 }

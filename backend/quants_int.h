@@ -2,8 +2,8 @@
 #define BE_QUANTS_INT_H
 
 /* What the formats of quantised rows share, for the portable code and the vector kernels:
- * scales that are packed oddly, and the tables of values. Bytes are little-endian, like the
- * machines we run on. */
+ * scales that are packed oddly, and the tables of values. Bytes are little-endian, like
+ * the machines we run on. */
 
 #include <stdint.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "backend/kernels.h"
 
 enum {
-    BE_SUPER = 256,         /* elements of the large blocks */
-    BE_SUB = 32,            /* of the parts that mostly have their own scale */
+    BE_SUPER = 256, /* elements of the large blocks */
+    BE_SUB = 32,    /* of the parts that mostly have their own scale */
 };
 
 /* The values of IQ4_NL and IQ4_XS, and those of the FP4 numbers, doubled. */
@@ -39,10 +39,10 @@ static inline uint32_t be_u32_at(const uint8_t *p)
     return v;
 }
 
-/* Scales and minima of Q4_K and Q5_K, 6 bits each: 12 bytes at p are three words a, b, c of
- * four bytes. a and b hold the lower six bits of the first four scales and of the first four
- * minima; the other four have four bits in c and their upper two in the rest of a and b.
- * out: the bytes of eight scales, then of eight minima. */
+/* Scales and minima of Q4_K and Q5_K, 6 bits each: 12 bytes at p are three words a, b, c
+ * of four bytes. a and b hold the lower six bits of the first four scales and of the
+ * first four minima; the other four have four bits in c and their upper two in the rest
+ * of a and b. out: the bytes of eight scales, then of eight minima. */
 static inline void be_scales_k4(const uint8_t *p, uint32_t out[4])
 {
     uint32_t a = be_u32_at(p), b = be_u32_at(p + 4), c = be_u32_at(p + 8);
@@ -69,7 +69,8 @@ static inline int be_scale_iq4(const uint8_t *high, const uint8_t *low, unsigned
     return (low[i / 2] >> 4 * (i % 2) & 15) | (be_u16_at(high) >> 2 * i & 3) << 4;
 }
 
-/* Half of 2^(e - 127), since the FP4 values are doubled: the two smallest are subnormal. */
+/* Half of 2^(e - 127), since the FP4 values are doubled: the two smallest are
+ * subnormal. */
 static inline float be_e8m0_half(uint8_t e)
 {
     uint32_t bits = e < 2 ? 0x200000u << e : (uint32_t)(e - 1) << 23;

@@ -1,9 +1,9 @@
-/* Dequantisation of the IQ types of fewer than four bits, in plain C. Four or eight elements
- * at a time are one entry of a grid, and have their signs apart; the layouts are unpacked in
- * backend/quants_iq.h, 16 elements at a time.
+/* Dequantisation of the IQ types of fewer than four bits, in plain C. Four or eight
+ * elements at a time are one entry of a grid, and have their signs apart; the layouts are
+ * unpacked in backend/quants_iq.h, 16 elements at a time.
  *
- * All products are exact in a float, so the order of multiplying does not matter. Signs are
- * multiplied with: as branches they would be mispredicted half of the time. */
+ * All products are exact in a float, so the order of multiplying does not matter. Signs
+ * are multiplied with: as branches they would be mispredicted half of the time. */
 #include "config.h"
 
 #include "backend/quants_iq.h"
@@ -31,7 +31,8 @@ static inline void be_put_iq3(const struct be_iq16 *u, const float *values, floa
 {
     for (int j = 0; j < 16; j++) {
         uint32_t pair = j < 8 ? u->a : u->b;
-        out[j] = u->d * values[pair >> (j % 8 * 3 + j % 8 / 4 * 4) & 7] * be_sign(u->signs, j);
+        out[j] =
+            u->d * values[pair >> (j % 8 * 3 + j % 8 / 4 * 4) & 7] * be_sign(u->signs, j);
     }
 }
 

@@ -1,9 +1,9 @@
 #ifndef BE_QUANTS_IQ_H
 #define BE_QUANTS_IQ_H
 
-/* The IQ types of fewer than four bits: four or eight elements at a time are one entry of a
- * grid, which lists the combinations of values they may have; their signs are apart. d is a
- * half; a part is 32 elements, a group the elements of one entry:
+/* The IQ types of fewer than four bits: four or eight elements at a time are one entry of
+ * a grid, which lists the combinations of values they may have; their signs are apart. d
+ * is a half; a part is 32 elements, a group the elements of one entry:
  *   IQ2_XXS  d; eight parts of 4 bytes of entries and a word: signs 4 x 7, scale 4
  *   IQ2_XS   d; 32 words of 16: entry 9, signs 7; 8 bytes of two scales each
  *   IQ2_S    d; 32 bytes of entries, 32 of signs, 8 of entries' upper bits; 8 of scales
@@ -15,19 +15,24 @@
  * Seven signs stand for eight: the number of minus signs is even. The shift of the 1-bit
  * types moves the values -1, 0, 1 an eighth up or down.
  *
- * Here are the grids and what unpacks 16 elements, for the portable code and the kernels. */
+ * Here are the grids and what unpacks 16 elements, for the portable code and the
+ * kernels. */
 
 #include <stdint.h>
 
 #include "backend/quants_int.h"
 
 enum {
-    BE_GRID_IQ2_XXS = 256, BE_GRID_IQ2_XS = 512, BE_GRID_IQ2_S = 1024,
-    BE_GRID_IQ3_XXS = 256, BE_GRID_IQ3_S = 512, BE_GRID_IQ1 = 2048,
+    BE_GRID_IQ2_XXS = 256,
+    BE_GRID_IQ2_XS = 512,
+    BE_GRID_IQ2_S = 1024,
+    BE_GRID_IQ3_XXS = 256,
+    BE_GRID_IQ3_S = 512,
+    BE_GRID_IQ1 = 2048,
 };
 
-/* An entry is its group's values as numbers, the first element in the lowest bits: eight of
- * two bits (IQ1, IQ2) or four of three bits (IQ3). */
+/* An entry is its group's values as numbers, the first element in the lowest bits: eight
+ * of two bits (IQ1, IQ2) or four of three bits (IQ3). */
 extern const uint16_t be_grid_iq2_xxs[BE_GRID_IQ2_XXS], be_grid_iq2_xs[BE_GRID_IQ2_XS],
     be_grid_iq2_s[BE_GRID_IQ2_S], be_grid_iq3_xxs[BE_GRID_IQ3_XXS],
     be_grid_iq3_s[BE_GRID_IQ3_S], be_grid_iq1[BE_GRID_IQ1];
@@ -83,7 +88,8 @@ static inline struct be_iq16 be_iq2_s_16(const uint8_t *p, float d, unsigned g)
     unsigned high = p[66 + g / 2] >> g % 2 * 4, scale = p[74 + g / 2] >> g % 2 * 4 & 15;
     return (struct be_iq16){
         be_two(be_grid_iq2_s, q[0] | (high & 3) << 8, q[1] | (high >> 2 & 3) << 8), 0,
-        be_u16_at(p + 34 + 2 * g), d * (0.5f + (float)scale) * 0.25f };
+        be_u16_at(p + 34 + 2 * g), d * (0.5f + (float)scale) * 0.25f
+    };
 }
 
 static inline struct be_iq16 be_iq3_xxs_16(const uint8_t *p, float d, unsigned g)
@@ -104,7 +110,8 @@ static inline struct be_iq16 be_iq3_s_16(const uint8_t *p, float d, unsigned g)
     return (struct be_iq16){
         be_two(be_grid_iq3_s, q[0] | (high & 256), q[1] | (high >> 1 & 256)),
         be_two(be_grid_iq3_s, q[2] | (high >> 2 & 256), q[3] | (high >> 3 & 256)),
-        be_u16_at(p + 74 + 2 * g), d * (float)(1 + 2 * scale) };
+        be_u16_at(p + 74 + 2 * g), d * (float)(1 + 2 * scale)
+    };
 }
 
 static inline struct be_iq16 be_iq1_s_16(const uint8_t *p, float d, unsigned g)
@@ -113,7 +120,8 @@ static inline struct be_iq16 be_iq1_s_16(const uint8_t *p, float d, unsigned g)
     unsigned word = be_u16_at(p + 34 + g / 2 * 2), high = word >> g % 2 * 6;
     return (struct be_iq16){
         be_two(be_grid_iq1, q[0] | (high & 7) << 8, q[1] | (high >> 3 & 7) << 8), 0,
-        word >> 15 ? 0xffff : 0, d * (float)(2 * (word >> 12 & 7) + 1) };
+        word >> 15 ? 0xffff : 0, d * (float)(2 * (word >> 12 & 7) + 1)
+    };
 }
 
 static inline uint16_t be_iq1_m_half(const uint8_t *p)
@@ -128,7 +136,8 @@ static inline struct be_iq16 be_iq1_m_16(const uint8_t *p, float d, unsigned g)
     unsigned high = p[32 + g], scale = be_u16_at(p + 48 + g / 4 * 2) >> g % 4 * 3 & 7;
     return (struct be_iq16){
         be_two(be_grid_iq1, q[0] | (high & 7) << 8, q[1] | (high >> 4 & 7) << 8), 0,
-        (high & 8 ? 0xff : 0) | (high & 128 ? 0xff00 : 0), d * (float)(2 * scale + 1) };
+        (high & 8 ? 0xff : 0) | (high & 128 ? 0xff00 : 0), d * (float)(2 * scale + 1)
+    };
 }
 
 #endif

@@ -1,6 +1,6 @@
-/* The grids of the IQ types (backend/quants_iq.h), in ascending order; nothing but tables, so
- * this file may be long. Made by tests/vectors/iq-grids.py from what ggml (llama.cpp v0.4.0,
- * npm @node-llama-cpp/linux-x64 3.21.1) makes of each entry. */
+/* The grids of the IQ types (backend/quants_iq.h), in ascending order; nothing but
+ * tables, so this file may be long. Made by tests/vectors/iq-grids.py from what ggml
+ * (llama.cpp v0.4.0, npm @node-llama-cpp/linux-x64 3.21.1) makes of each entry. */
 #include "config.h"
 
 #include "backend/quants_iq.h"

@@ -1,6 +1,6 @@
-/* Dequantisation of the K types in plain C. A block has 256 elements in sub-blocks of 16 or
- * 32, whose small integer scales (and minima) are multiplied by the block's halves d (and
- * m):
+/* Dequantisation of the K types in plain C. A block has 256 elements in sub-blocks of 16
+ * or 32, whose small integer scales (and minima) are multiplied by the block's halves d
+ * (and m):
  *   Q2_K  16 bytes: scale in the low, minimum in the high nibble; 64 bytes; d, m
  *   Q3_K  32 bytes of third bits; 64 bytes; 12 bytes of scales; d
  *   Q4_K  d, m; 12 bytes of scales and minima; 128 bytes of nibbles
@@ -9,8 +9,8 @@
  * x = d * scale * q - m * minimum, or without the last. Two bits of one byte belong to
  * elements that are 32 apart, and so do the two nibbles of a byte (64 apart in Q6_K).
  *
- * A half times a scale times a q has at most 24 bits: exact in a float. So, again, only the
- * subtraction rounds, and every order of computing gives the same bits. */
+ * A half times a scale times a q has at most 24 bits: exact in a float. So, again, only
+ * the subtraction rounds, and every order of computing gives the same bits. */
 #include "config.h"
 
 #include "backend/kernels_int.h"

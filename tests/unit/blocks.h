@@ -17,15 +17,20 @@ static const struct {
     uint32_t dtype;
     int at[2];
 } blocks_halves[] = {
-    {GGUF_DT_F16, {0, -1}},     {GGUF_DT_BF16, {0, -1}},   {GGUF_DT_Q8_0, {0, -1}},
-    {GGUF_DT_Q4_0, {0, -1}},    {GGUF_DT_Q4_1, {0, 2}},    {GGUF_DT_Q5_0, {0, -1}},
-    {GGUF_DT_Q5_1, {0, 2}},     {GGUF_DT_Q2_K, {80, 82}},  {GGUF_DT_Q3_K, {108, -1}},
-    {GGUF_DT_Q4_K, {0, 2}},     {GGUF_DT_Q5_K, {0, 2}},    {GGUF_DT_Q6_K, {208, -1}},
-    {GGUF_DT_IQ2_XXS, {0, -1}}, {GGUF_DT_IQ2_XS, {0, -1}}, {GGUF_DT_IQ2_S, {0, -1}},
-    {GGUF_DT_IQ3_XXS, {0, -1}}, {GGUF_DT_IQ3_S, {0, -1}},  {GGUF_DT_IQ1_S, {0, -1}},
-    {GGUF_DT_IQ1_M, {-1, -1}},  {GGUF_DT_IQ4_NL, {0, -1}}, {GGUF_DT_IQ4_XS, {0, -1}},
-    {GGUF_DT_TQ1_0, {52, -1}},  {GGUF_DT_TQ2_0, {64, -1}}, {GGUF_DT_MXFP4, {-1, -1}},
-    {GGUF_DT_NVFP4, {-1, -1}},  {GGUF_DT_Q1_0, {0, -1}},   {GGUF_DT_Q2_0, {0, -1}},
+    { GGUF_DT_F16, { 0, -1 } },     { GGUF_DT_BF16, { 0, -1 } },
+    { GGUF_DT_Q8_0, { 0, -1 } },    { GGUF_DT_Q4_0, { 0, -1 } },
+    { GGUF_DT_Q4_1, { 0, 2 } },     { GGUF_DT_Q5_0, { 0, -1 } },
+    { GGUF_DT_Q5_1, { 0, 2 } },     { GGUF_DT_Q2_K, { 80, 82 } },
+    { GGUF_DT_Q3_K, { 108, -1 } },  { GGUF_DT_Q4_K, { 0, 2 } },
+    { GGUF_DT_Q5_K, { 0, 2 } },     { GGUF_DT_Q6_K, { 208, -1 } },
+    { GGUF_DT_IQ2_XXS, { 0, -1 } }, { GGUF_DT_IQ2_XS, { 0, -1 } },
+    { GGUF_DT_IQ2_S, { 0, -1 } },   { GGUF_DT_IQ3_XXS, { 0, -1 } },
+    { GGUF_DT_IQ3_S, { 0, -1 } },   { GGUF_DT_IQ1_S, { 0, -1 } },
+    { GGUF_DT_IQ1_M, { -1, -1 } },  { GGUF_DT_IQ4_NL, { 0, -1 } },
+    { GGUF_DT_IQ4_XS, { 0, -1 } },  { GGUF_DT_TQ1_0, { 52, -1 } },
+    { GGUF_DT_TQ2_0, { 64, -1 } },  { GGUF_DT_MXFP4, { -1, -1 } },
+    { GGUF_DT_NVFP4, { -1, -1 } },  { GGUF_DT_Q1_0, { 0, -1 } },
+    { GGUF_DT_Q2_0, { 0, -1 } },
 };
 
 enum { BLOCKS_TYPES = sizeof blocks_halves / sizeof *blocks_halves };
@@ -54,7 +59,7 @@ static inline void blocks_set_scale(uint8_t *p, uint32_t dtype, const int *at,
     if (kind == BLOCKS_FINITE && dtype == GGUF_DT_MXFP4)
         *p = (uint8_t)(80 + *p % 80);
     if (kind == BLOCKS_FINITE && dtype == GGUF_DT_IQ1_M)
-        p[55] &= 0xbf;                  /* d's upper exponent bit is here */
+        p[55] &= 0xbf; /* d's upper exponent bit is here */
     for (int k = 0; k < 2; k++) {
         uint16_t h;
         if (at[k] < 0)
@@ -67,7 +72,8 @@ static inline void blocks_set_scale(uint8_t *p, uint32_t dtype, const int *at,
 }
 
 /* n elements in a heap block of the exact size: a sanitizer sees a step beyond. */
-static inline uint8_t *blocks_make(uint32_t dtype, size_t n, enum blocks kind, uint32_t *seed)
+static inline uint8_t *blocks_make(uint32_t dtype, size_t n, enum blocks kind,
+                                   uint32_t *seed)
 {
     const struct gguf_dtype_info *d = gguf_dtype_info(dtype);
     size_t size = n / d->block * d->bytes;

@@ -1,6 +1,7 @@
 /* Dot products and axpy of every instruction set against sums in double precision, at all
- * small sizes and some larger ones; dots(), tile() and dot_blocks against dot() bit for bit; and that nothing
- * outside the vectors is read (exact heap blocks, for the sanitizers) or written. */
+ * small sizes and some larger ones; dots(), tile() and dot_blocks against dot() bit for
+ * bit; and that nothing outside the vectors is read (exact heap blocks, for the
+ * sanitizers) or written. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -202,7 +203,7 @@ static void dot_blocks_keeps_odd_values(void **state)
         for (uint32_t dtype = 0; k && dtype < GGUF_DT_LIMIT; dtype++) {
             if (!k->dot_blocks[dtype])
                 continue;
-            size_t block = gguf_dtype_info(dtype)->block, n = block * (block == 1 ? 70 : 1);
+            size_t block = gguf_dtype_info(dtype)->block, n = block > 1 ? block : 70;
             for (int round = 0; round < 200; round++) {
                 uint8_t *p = blocks_make(dtype, n, BLOCKS_ODD, &seed);
                 float *x = random_vector(n, round % 2 ? 2 : 0x1p-130f);

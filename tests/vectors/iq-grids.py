@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Make backend/quants_iq_tables.c and tests/vectors/iq-codes.json: the grids of the IQ types,
-read out of ggml by letting it dequantise blocks that hold every entry once; and blocks with
-every entry once, random scales and signs, and a hash of the floats that ggml makes of them.
+"""Make backend/quants_iq_tables.c and tests/vectors/iq-codes.json: the grids of the IQ
+types, read out of ggml by letting it dequantise blocks that hold every entry once; and such
+blocks with random scales and signs, and a hash of the floats that ggml makes of them.
 
     npm i -E @node-llama-cpp/linux-x64@3.21.1
     export NLC_DIR=node_modules/@node-llama-cpp/linux-x64/bins/linux-x64
@@ -17,9 +17,9 @@ import sys
 
 ggml = ctypes.CDLL(os.path.join(os.environ['NLC_DIR'], 'libggml-base.so'))
 
-HEAD = '''/* The grids of the IQ types (backend/quants_iq.h), in ascending order; nothing but tables, so
- * this file may be long. Made by tests/vectors/iq-grids.py from what ggml (llama.cpp v0.4.0,
- * npm @node-llama-cpp/linux-x64 3.21.1) makes of each entry. */
+HEAD = '''/* The grids of the IQ types (backend/quants_iq.h), in ascending order; nothing but
+ * tables, so this file may be long. Made by tests/vectors/iq-grids.py from what ggml
+ * (llama.cpp v0.4.0, npm @node-llama-cpp/linux-x64 3.21.1) makes of each entry. */
 #include "config.h"
 
 #include "backend/quants_iq.h"
@@ -42,14 +42,15 @@ def upper(ix, width, count, form):
     return struct.pack('<%d%s' % (len(words), form), *words)
 
 
-# How a block is made of its entries, of d (bytes) and of r(n), the bytes that are not entries.
+# How a block is made of its entries, of d (bytes) and of r(n), all other bytes.
 def iq2_xxs(ix, d, r):
     return d + b''.join(bytes(ix[g:g + 4]) + r(4) for g in range(0, 32, 4))
 
 
 def iq2_xs(ix, d, r):
     signs = r(32)
-    return d + struct.pack('<32H', *(i | (s & 127) << 9 for i, s in zip(ix, signs))) + r(8)
+    words = (i | (s & 127) << 9 for i, s in zip(ix, signs))
+    return d + struct.pack('<32H', *words) + r(8)
 
 
 def iq2_s(ix, d, r):
@@ -73,18 +74,19 @@ def iq1_s(ix, d, r):
 
 def iq1_m(ix, d, r):
     rest = r(16)
-    high = bytes(h | x & 0x88 for h, x in zip(upper([(i >> 8) << 8 for i in ix], 4, 2, 'B'), rest))
+    high = bytes(h | x & 0x88 for h, x in zip(upper(ix, 4, 2, 'B'), rest))
     half = struct.unpack('<H', d)[0]
     scale = struct.unpack('<4H', r(8))
     return bytes(i & 255 for i in ix) + high + struct.pack(
         '<4H', *(s & 0xfff | (half >> 4 * k & 15) << 12 for k, s in enumerate(scale)))
 
 
-# kind: (maker, entries, elements of an entry, bits of an element, d that makes the values whole)
+# kind: (maker, entries, elements of one, bits of an element, d for whole values)
 KINDS = {
     'iq2_xxs': (iq2_xxs, 256, 8, 2, 8), 'iq2_xs': (iq2_xs, 512, 8, 2, 8),
     'iq2_s': (iq2_s, 1024, 8, 2, 8), 'iq3_xxs': (iq3_xxs, 256, 4, 3, 4),
-    'iq3_s': (iq3_s, 512, 4, 3, 1), 'iq1_s': (iq1_s, 2048, 8, 2, 1), 'iq1_m': (iq1_m, 2048, 8, 2, 1),
+    'iq3_s': (iq3_s, 512, 4, 3, 1), 'iq1_s': (iq1_s, 2048, 8, 2, 1),
+    'iq1_m': (iq1_m, 2048, 8, 2, 1),
 }
 NAMES = {'iq1_s': 'iq1'}
 
@@ -92,7 +94,8 @@ NAMES = {'iq1_s': 'iq1'}
 def blocks(kind, d, r):
     make, entries, group = KINDS[kind][:3]
     step = 256 // group
-    return b''.join(make(list(range(i, i + step)), d(), r) for i in range(0, entries, step))
+    starts = range(0, entries, step)
+    return b''.join(make(list(range(i, i + step)), d(), r) for i in starts)
 
 
 def tables():
@@ -105,7 +108,8 @@ def tables():
         values = sorted(set(x))
         code = [sum(values.index(v) << bits * k for k, v in enumerate(x[i:i + group]))
                 for i in range(0, len(x), group)]
-        assert len(set(code)) == entries and code == sorted(code) and len(values) <= 1 << bits
+        assert len(set(code)) == entries and code == sorted(code)
+        assert len(values) <= 1 << bits
         name = NAMES.get(kind, kind)
         print('\nconst uint16_t be_grid_%s[BE_GRID_%s] = {' % (name, name.upper()))
         for i in range(0, entries, 12):
@@ -115,8 +119,8 @@ def tables():
 
 def codes():
     rng = random.Random(4)
-    out = {'what': 'blocks with every entry of the grid once, and the FNV-1a hash (64 bits) of the '
-                   'little-endian floats that ggml makes of them',
+    out = {'what': 'blocks with every entry of the grid once, and the FNV-1a hash (64 bits) '
+                   'of the little-endian floats that ggml makes of them',
            'made_by': 'tests/vectors/iq-grids.py', 'types': {}}
     for kind, (_, entries, group, _, _) in KINDS.items():
         b = blocks(kind, lambda: struct.pack('<e', rng.uniform(-2, 2)), rng.randbytes)
