@@ -104,7 +104,9 @@ BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
 }
 
 /* From a function for an eighth of a block: a row to floats, and its dot product with x
- * in the order of dot(). What scales() reads of a block is passed to each piece. */
+ * in the order of dot(). What scales() reads of a block is passed to each piece;
+ * the empty asm keeps it in memory for the dot product, since a broadcast from there is
+ * cheaper than the shuffles that compilers take from a register. */
 #define BE_PUT_32(name, k) \
     do { \
         struct be_quad u = be_##name##_32(p, &s, k); \
@@ -136,7 +138,8 @@ BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
         const uint8_t *p = blocks; \
         __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0; \
         for (size_t i = 0; i < n; i += BE_SUPER, p += (bytes)) { \
-            const __typeof__(scales(p)) s = scales(p); \
+            __typeof__(scales(p)) s = scales(p); \
+            __asm__("" : "+m"(s)); \
             BE_ADD_32(name, 0); BE_ADD_32(name, 1); \
             BE_ADD_32(name, 2); BE_ADD_32(name, 3); \
             BE_ADD_32(name, 4); BE_ADD_32(name, 5); \

@@ -69,7 +69,9 @@ struct be_four {
 };
 
 /* From a function for a quarter of a block: a row to floats, and its dot product with x
- * in the order of dot(). What scales() reads of a block is passed to each piece. */
+ * in the order of dot(). What scales() reads of a block is passed to each piece;
+ * the empty asm keeps it in memory for the dot product, since a broadcast from there is
+ * cheaper than the shuffles that compilers take from a register. */
 #define BE_PUT_64(name, k) \
     do { \
         struct be_four u = be_##name##_64(p, &s, k); \
@@ -101,7 +103,8 @@ struct be_four {
         const uint8_t *p = blocks; \
         __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0; \
         for (size_t i = 0; i < n; i += BE_SUPER, p += (bytes)) { \
-            const __typeof__(scales(p)) s = scales(p); \
+            __typeof__(scales(p)) s = scales(p); \
+            __asm__("" : "+m"(s)); \
             BE_ADD_64(name, 0); \
             BE_ADD_64(name, 1); \
             BE_ADD_64(name, 2); \

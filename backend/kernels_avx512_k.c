@@ -84,31 +84,35 @@ BE_AVX512_INLINE struct be_four be_q4_k_64(const uint8_t *p, const struct be_sca
                                _mm512_permutexvar_ps(be_wide_16(q + 16, 4), hi) } };
 }
 
-/* 32 values: the fifth bit comes from high, the rest is a nibble. */
-BE_AVX512_INLINE __m512 be_q5_k_16(const uint8_t *q, unsigned by, const uint8_t *high,
-                                   unsigned bit, __m512 lower, __m512 upper)
+/* Bit k of the 32 bytes at high as the fifth of the nibbles at q: numbers below 32. */
+BE_AVX512_INLINE __m256i be_q5_32(const uint8_t *q, const uint8_t *high, unsigned k)
 {
-    __m512i h = _mm512_slli_epi32(be_wide_16(high, bit), 4);
-    __m512i at =
-        _mm512_ternarylogic_epi32(_mm512_set1_epi32(15), be_wide_16(q, by), h, 0xca);
-    return _mm512_permutex2var_ps(lower, at, upper);
+    __m256i n = _mm256_loadu_si256((const __m256i *)q);
+    __m256i h = _mm256_loadu_si256((const __m256i *)high);
+    __mmask32 on = _mm256_test_epi8_mask(h, _mm256_set1_epi8((char)(1u << k)));
+    n = _mm256_srl_epi16(n, _mm_cvtsi32_si128((int)(k % 2 * 4)));
+    n = _mm256_and_si256(n, _mm256_set1_epi8(15));
+    return _mm256_mask_add_epi8(n, on, n, _mm256_set1_epi8(16));
+}
+
+BE_AVX512_INLINE struct be_pair be_q5_k_32(const uint8_t *p, const struct be_scales *s,
+                                           unsigned k)
+{
+    __m256i q = be_q5_32(p + 48 + k / 2 * 32, p + 16, k);
+    __m512 d = be_all(s->scale[k]), m = be_all(s->min[k]);
+    __m512 lower = _mm512_fmsub_ps(be_count_from(0), d, m);
+    __m512 upper = _mm512_fmsub_ps(be_count_from(16), d, m);
+    __m512i lo = _mm512_cvtepu8_epi32(_mm256_castsi256_si128(q));
+    __m512i hi = _mm512_cvtepu8_epi32(_mm256_extracti128_si256(q, 1));
+    return (struct be_pair){ _mm512_permutex2var_ps(lower, lo, upper),
+                             _mm512_permutex2var_ps(lower, hi, upper) };
 }
 
 BE_AVX512_INLINE struct be_four be_q5_k_64(const uint8_t *p, const struct be_scales *s,
                                            unsigned k)
 {
-    const uint8_t *h = p + 16, *q = p + 48 + k * 32;
-    __m512 d0 = be_all(s->scale[2 * k]), m0 = be_all(s->min[2 * k]);
-    __m512 d1 = be_all(s->scale[2 * k + 1]), m1 = be_all(s->min[2 * k + 1]);
-    __m512 lower0 = _mm512_fmsub_ps(be_count_from(0), d0, m0);
-    __m512 upper0 = _mm512_fmsub_ps(be_count_from(16), d0, m0);
-    __m512 lower1 = _mm512_fmsub_ps(be_count_from(0), d1, m1);
-    __m512 upper1 = _mm512_fmsub_ps(be_count_from(16), d1, m1);
-    return (
-        struct be_four){ { be_q5_k_16(q, 0, h, 2 * k, lower0, upper0),
-                           be_q5_k_16(q + 16, 0, h + 16, 2 * k, lower0, upper0),
-                           be_q5_k_16(q, 4, h, 2 * k + 1, lower1, upper1),
-                           be_q5_k_16(q + 16, 4, h + 16, 2 * k + 1, lower1, upper1) } };
+    struct be_pair a = be_q5_k_32(p, s, 2 * k), b = be_q5_k_32(p, s, 2 * k + 1);
+    return (struct be_four){ { a.lo, a.hi, b.lo, b.hi } };
 }
 
 BE_AVX512_INLINE __m512 be_q6_k_16(__m128i q, float scale)
