@@ -269,6 +269,7 @@ static bool load_bpe(struct tok *t, const struct gguf *g, struct err *e)
         bpe_init(t);
     } else {
         load_guess_types(t);
+        t->aliases_spaces = true;
         if (!tok_spm_tokens(t, g, e))
             return false;
         chars_init(t);

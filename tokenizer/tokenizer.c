@@ -88,8 +88,7 @@ static bool tok_looks_like_control(const struct tok_entry *v)
            (n > 8 && memcmp(p + 1, wide, 3) == 0 && memcmp(p + n - 4, wide, 3) == 0);
 }
 
-/* Written between angle or square brackets, like <think>, [INST] or <start_of_turn>. */
-static bool tok_is_markup(const struct tok_entry *v)
+bool tok_is_markup(const struct tok_entry *v)
 {
     size_t n = v->name_len;
 
@@ -178,6 +177,10 @@ void tok_free(struct tok *t)
     for (size_t i = 0; i < t->n_late; i++)
         free(t->late_names[i]);
     free(t->late_names);
+    for (size_t i = 0; i < t->n_norm; i++) {
+        free(t->norm[i].from);
+        free(t->norm[i].to);
+    }
     free(t->norm);
     free(t->whole);
     free(t->names);

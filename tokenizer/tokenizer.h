@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct buf;
+#include "base/buf.h"
+
 struct err;
 struct gguf;
 struct tok;
@@ -38,6 +39,9 @@ struct tok *tok_from_hf(const char *path, struct err *e);
  * special tokens come from tokenizer_config.json beside it. pre names the pre-split as
  * tokenizer.ggml.pre would; NULL: Kimi's files are recognised, others are refused. */
 struct tok *tok_from_tiktoken(const char *path, const char *pre, struct err *e);
+
+/* Whichever of the two path is, or lies in the directory path. */
+struct tok *tok_from_files(const char *path, const char *pre, struct err *e);
 
 /* A list of tokens as it is; text is cut by longest match. Every single byte must be in
  * the list. For the fake device and tests. Strings are borrowed. */
@@ -90,6 +94,45 @@ void tok_encode_spans(const struct tok *t, const char *text, const struct tok_sp
  * raw prompts (`tokenize --special`), never for a conversation. */
 void tok_encode_special(const struct tok *t, const char *text, size_t len,
                         enum tok_place place, struct tok_ids *out);
+
+/* Texts that were encoded before, with their ids, so that a conversation is not encoded
+ * again every turn. limit: bytes it may take. The tokenizer must outlive it. One thread
+ * at a time. */
+struct tok_cache;
+struct tok_cache *tok_cache_new(const struct tok *t, size_t limit);
+void tok_cache_free(struct tok_cache *c);
+/* As tok_encode_spans(), of which the result is that of any text that was here before. */
+void tok_cache_encode(struct tok_cache *c, const char *text, const struct tok_span *span,
+                      size_t n, enum tok_place place, struct tok_ids *out);
+struct tok_cache_stats {
+    uint64_t hits, misses;
+    uint64_t bytes_encoded; /* of the misses */
+};
+struct tok_cache_stats tok_cache_stats(const struct tok_cache *c);
+
+/* A prompt, part by part; the ids are appended to out. Text that follows text is merged
+ * with it as one, unless a border is between. Tokens enter by id; where the model's
+ * tokenizer lets one take the white space beside it along, that is not encoded. cache may
+ * be NULL. */
+struct tok_prompt {
+    const struct tok *t;
+    struct tok_cache *cache;
+    struct tok_ids *out;
+    enum tok_place place;
+    bool strip;      /* white space that comes next belongs to the last token */
+    struct buf text; /* that waits for what comes behind it */
+    struct tok_span *span;
+    size_t n, cap;
+};
+void tok_prompt_init(struct tok_prompt *p, const struct tok *t, struct tok_cache *cache,
+                     struct tok_ids *out);
+void tok_prompt_text(struct tok_prompt *p, const char *text, size_t len,
+                     enum tok_text kind);
+void tok_prompt_border(struct tok_prompt *p);
+void tok_prompt_token(struct tok_prompt *p, int32_t id);
+/* What the model said: ids as it sampled them. */
+void tok_prompt_ids(struct tok_prompt *p, const int32_t *ids, size_t n);
+void tok_prompt_end(struct tok_prompt *p); /* the last text too; releases p's memory */
 
 int32_t tok_special(const struct tok *t, const char *name); /* -1 if there is none */
 bool tok_is_special(const struct tok *t, int32_t id);       /* control or user-defined */
