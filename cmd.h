@@ -77,8 +77,6 @@ bool cmd_read(const char *path, struct buf *out, struct err *e);
  * at once. cmd_signal() is the number caught, or 0. */
 int cmd_catch_signals(void);
 int cmd_signal(void);
-/* Hand the signals over to a front end that has its own handlers. */
-void cmd_release_signals(void);
 const atomic_bool *cmd_cancel(void);
 
 /* cmd_help.c */

@@ -92,11 +92,12 @@ static void put_token(struct ask *a, const struct chat_event *ev)
 static void end_answer(struct ask *a)
 {
     end_thoughts(a);
-    if (!a->tty)
-        return;
-    buf_reset(&a->scratch);
-    utf8_stream_finish(&a->out, &a->scratch);
-    fwrite(buf_str(&a->scratch), 1, a->scratch.n, stdout);
+    if (a->tty) {
+        buf_reset(&a->scratch);
+        utf8_stream_finish(&a->out, &a->scratch);
+        fwrite(buf_str(&a->scratch), 1, a->scratch.n, stdout);
+    }
+    /* A text for people and scripts ends its last line; --json has the exact bytes. */
     if (a->last && a->last != '\n')
         putchar('\n');
 }
@@ -225,7 +226,7 @@ static void emit_start(struct ask *a, const struct chat_model *m,
 
 static void ask_raw(struct ask *a)
 {
-    const struct tmpl *plain = tmpl_find("plain", NULL);
+    const struct tmpl_syntax *plain = tmpl_syntax_find("none", NULL);
     struct chat_settings s;
     struct tok_ids ids = {0};
     struct err e = {0};
@@ -236,7 +237,7 @@ static void ask_raw(struct ask *a)
     struct chat_model *m = chat_model_open(&s, CHAT_MODEL_RUN, cmd_cancel(), &e);
     if (m) {
         struct chat_generation g = {
-            .model = m, .tmpl = plain, .start = TMPL_RESPONSE, .ids = &ids,
+            .model = m, .syntax = plain, .start = TMPL_RESPONSE, .ids = &ids,
             .n_top = (int)s.logprobs, .limit = (uint32_t)s.n, .message = 2,
             .cancel = cmd_cancel(), .emit = emit, .arg = a,
         };

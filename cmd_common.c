@@ -94,11 +94,6 @@ long long cmd_started_us(void)
     return started_us;
 }
 
-void cmd_release_signals(void)
-{
-    handle_signals(SIG_DFL);
-}
-
 int cmd_catch_signals(void)
 {
     if (wake[0] < 0 && pipe2(wake, O_CLOEXEC | O_NONBLOCK) < 0)

@@ -19,8 +19,10 @@
 #include "cmd.h"
 
 const struct cmd cmd_table[] = {
-    { "help", "[COMMAND]", "say how to use the program, or one command", NULL,
-      CHAT_CMD_HELP, cmd_help },
+    { "chat", "", "chat with a model on the full screen",
+      "Without terminals on both sides, with TERM=dumb, or when the environment variable "
+      "ACCESSIBLE is set, it is as with --plain: lines in, text out.",
+      CHAT_CMD_CHAT, cmd_chat },
     { "ask", "[PROMPT...|-]", "print one answer",
       "Without PROMPT the standard input is the prompt, if it is no terminal; - reads it "
       "in any case. The answer alone goes to standard output; --json prints the events "
@@ -44,6 +46,8 @@ const struct cmd cmd_table[] = {
       cmd_sessions },
     { "devices", "", "list the CPU and the GPUs, and which are used", NULL,
       CHAT_CMD_DEVICES, cmd_devices },
+    { "help", "[COMMAND]", "say how to use the program, or one command", NULL,
+      CHAT_CMD_HELP, cmd_help },
 };
 
 size_t cmd_count(void)
@@ -62,7 +66,7 @@ const struct cmd *cmd_find(const char *name)
 static void print_version(void)
 {
     printf("%s (%s) %s\n"
-           "Copyright (C) 2025 the vitrine authors\n"
+           "Copyright (C) 2026 the vitrine authors\n"
            "License GPLv3+: GNU GPL version 3 or later "
            "<https://gnu.org/licenses/gpl.html>.\n"
            "This is free software: you are free to change and redistribute it.\n"

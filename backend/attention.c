@@ -4,7 +4,6 @@
 #include "config.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "backend/llama.h"
 #include "backend/vec.h"
@@ -47,9 +46,7 @@ static void be_attend_one(struct be_llama *m, uint32_t head, size_t t, float *sc
 
     m->k->dots(q, keys, h->key_len, h->key_len, n, scores);
     float scale = 1 / be_softmax(scores, n);
-    memset(out, 0, h->value_len * sizeof *out);
-    for (size_t i = 0; i < n; i++)
-        m->k->axpy(scores[i], values + i * h->value_len, out, h->value_len);
+    m->k->mix(scores, values, n, h->value_len, out);
     for (size_t i = 0; i < h->value_len; i++)
         out[i] *= scale;
 }

@@ -19,7 +19,14 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-enum { BE_CHUNK = 256, BE_CHUNK_MOST = 4096, BE_STATE_VERSION = 1 };
+enum {
+    BE_CHUNK = 256,             /* a larger one is not faster on any device we know */
+    BE_CHUNK_FIRST = 32,        /* until it is known how fast the model is */
+    BE_CHUNK_LEAST = 16,
+    BE_CHUNK_MOST = 4096,
+    BE_CHUNK_US = 500000,       /* what a chunk may take: progress, and loss on a cancel */
+    BE_STATE_VERSION = 1,
+};
 
 struct be_state_head {
     char magic[8];
@@ -121,6 +128,8 @@ static struct be *be_make(const struct be_params *p, enum be_how how, struct err
     b->cancel = p->cancel;
     b->chunk = p->chunk <= 0 ? BE_CHUNK
                              : p->chunk < BE_CHUNK_MOST ? (size_t)p->chunk : BE_CHUNK_MOST;
+    b->pace = p->chunk <= 0 ? BE_CHUNK_FIRST : b->chunk;
+    b->paced = p->chunk <= 0;
     b->kv_type = "F32";
     b->info = (struct be_info){.arch = "", .name = "", .quant = "", .device = "",
                                .why_device = "", .why_ctx = ""};
@@ -240,6 +249,18 @@ static enum be_status be_eval_chunk(struct be *b, const struct be_step *s, struc
     return BE_OK;
 }
 
+/* Without a given size, chunks follow the model's speed: work done is shown and, on a cancel,
+ * kept about every half second. The results are the same for any size. */
+static void be_keep_pace(struct be *b, size_t n, long long us)
+{
+    if (!b->paced || n < b->pace)
+        return;
+    if (us > BE_CHUNK_US && b->pace / 2 >= BE_CHUNK_LEAST)
+        b->pace /= 2;
+    else if (us < BE_CHUNK_US / 3 && b->pace * 2 <= b->chunk)
+        b->pace *= 2;
+}
+
 typedef void be_progress_fn(void *arg, uint32_t done, uint32_t total);
 
 static enum be_status be_eval_chunks(struct be *b, const int32_t *ids, size_t n, uint32_t pos,
@@ -254,7 +275,8 @@ static enum be_status be_eval_chunks(struct be *b, const int32_t *ids, size_t n,
     be_truncate(b, pos);
     for (size_t done = 0; done < n;) {
         struct be_step s = {.ids = ids + done, .pos = pos + (uint32_t)done};
-        s.n = n - done < b->chunk ? n - done : b->chunk;
+        long long start = log_now_us();
+        s.n = n - done < b->pace ? n - done : b->pace;
         s.rows = want == BE_LOGITS_ALL ? s.n : done + s.n == n;
         s.logits = b->logits + (want == BE_LOGITS_ALL ? done * b->info.n_vocab : 0);
 
@@ -262,6 +284,7 @@ static enum be_status be_eval_chunks(struct be *b, const int32_t *ids, size_t n,
         if (st != BE_OK)
             return st;
         done += s.n;
+        be_keep_pace(b, s.n, log_now_us() - start);
         if (progress)
             progress(arg, b->pos, total);
     }

@@ -40,7 +40,7 @@ struct be_params {
     const char *isa;            /* "auto", "portable", "avx2", "avx512"; NULL is auto */
     uint32_t ctx;               /* positions; 0: chosen from free memory and the model */
     int threads;                /* 0: one per core that may be used */
-    int chunk;                  /* positions per prefill step; 0: 256 */
+    int chunk;                  /* positions per prefill step; 0: at most 256, by speed */
     uint64_t memory;            /* limit in bytes for what is allocated; 0: free memory */
     const atomic_bool *cancel;  /* read between layers; may be NULL */
 };

@@ -80,7 +80,7 @@ static void be_cpu_device(struct be_device *d)
         snprintf(d->detail + n, sizeof d->detail - n, "%skernels: %s", n ? "; " : "",
                  k ? k->name : "none");
     d->usable = k != NULL;
-    snprintf(d->why, sizeof d->why, k ? "used by auto and cpu" : "no kernels for it");
+    snprintf(d->why, sizeof d->why, k ? "for --device auto and cpu" : "no kernels for it");
 }
 
 #ifdef HAVE_DRM

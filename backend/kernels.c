@@ -55,12 +55,20 @@ static void be_axpy(float a, const float *x, float *y, size_t n)
         y[i] += a * x[i];
 }
 
+static void be_mix(const float *a, const float *x, size_t count, size_t n, float *out)
+{
+    memset(out, 0, n * sizeof *out);
+    for (size_t t = 0; t < count; t++)
+        be_axpy(a[t], x + t * n, out, n);
+}
+
 const struct be_kernels be_kernels_portable = {
     .name = "portable",
     .dot = be_dot,
     .dots = be_dots,
     .tile = be_tile,
     .axpy = be_axpy,
+    .mix = be_mix,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,
         [GGUF_DT_F16] = be_dequant_f16,

@@ -19,6 +19,9 @@ struct err;
 /* Blocks to floats: n elements, a multiple of the type's block size. */
 typedef void be_dequant_fn(const void *blocks, float *out, size_t n);
 
+/* Blocks times x, n elements. */
+typedef float be_dot_blocks_fn(const void *blocks, const float *x, size_t n);
+
 /* A piece of a matrix product: rows of weights times columns of activations. */
 struct be_tile {
     const float *const *w;      /* (rows) pointers to (n) */
@@ -38,7 +41,13 @@ struct be_kernels {
     void (*tile)(const struct be_tile *t);
     /* y[i] += a * x[i], (n) */
     void (*axpy)(float a, const float *x, float *y, size_t n);
+    /* out = sum of a[t] * x[t], x (count, n), in the order of t: the bits of as many axpy()
+     * on zeros */
+    void (*mix)(const float *a, const float *x, size_t count, size_t n, float *out);
     be_dequant_fn *dequant[GGUF_DT_LIMIT];  /* NULL: this type cannot be computed with */
+    /* dot() of a row that is still in blocks: the bits of dequant() and dot() one after the
+     * other. NULL where that is how it is done. */
+    be_dot_blocks_fn *dot_blocks[GGUF_DT_LIMIT];
 };
 
 /* name: "auto" or NULL takes the best the machine has; a name it lacks is an error

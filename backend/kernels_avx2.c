@@ -134,6 +134,33 @@ BE_AVX2 static void be_axpy(float a, const float *x, float *y, size_t n)
     }
 }
 
+/* Columns i .. of all rows, summed in registers: 32, 8 or the last few at a time. */
+BE_AVX2 static void be_mix(const float *a, const float *x, size_t count, size_t n,
+                           float *out)
+{
+    size_t i = 0;
+
+    for (; i + 32 <= n; i += 32) {
+        __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0;
+        for (size_t t = 0; t < count; t++) {
+            const float *p = x + t * n + i;
+            w0 = _mm256_set1_ps(a[t]);
+            BE_STEP(s0, p, 0), BE_STEP(s1, p, 8), BE_STEP(s2, p, 16), BE_STEP(s3, p, 24);
+        }
+        _mm256_storeu_ps(out + i, s0), _mm256_storeu_ps(out + i + 8, s1);
+        _mm256_storeu_ps(out + i + 16, s2), _mm256_storeu_ps(out + i + 24, s3);
+    }
+    for (; i < n; i += 8) {
+        __m256i m = be_mask(n - i < 8 ? n - i : 8);
+        __m256 s0 = _mm256_setzero_ps(), w0;
+        for (size_t t = 0; t < count; t++) {
+            w0 = _mm256_set1_ps(a[t]);
+            BE_TAIL(s0, x + t * n);
+        }
+        _mm256_maskstore_ps(out + i, m, s0);
+    }
+}
+
 /* ---- dequantisation ---- */
 
 BE_AVX2_INLINE __m256 be_half_at(const uint8_t *p)
@@ -153,7 +180,15 @@ BE_AVX2_INLINE __m256 be_widen_bf16(__m128i h)
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
 }
 
-/* Eight at a time; a last part goes through a buffer that has room for eight. */
+/* The last 1 to 7 halves of a row go through a buffer that has room for eight. */
+BE_AVX2_INLINE __m128i be_last_halves(const uint16_t *p, size_t n)
+{
+    uint16_t in[8] = {0};
+    memcpy(in, p, n * sizeof *in);
+    return _mm_loadu_si128((const __m128i *)in);
+}
+
+/* A row of halves to floats, and its dot product with x in the order of be_dot(). */
 #define BE_WIDEN(name, widen) \
     BE_AVX2 static void name(const void *blocks, float *out, size_t n) \
     { \
@@ -161,36 +196,69 @@ BE_AVX2_INLINE __m256 be_widen_bf16(__m128i h)
         size_t i = 0; \
         for (; i + 8 <= n; i += 8) \
             _mm256_storeu_ps(out + i, widen(_mm_loadu_si128((const __m128i *)(p + i)))); \
-        if (i < n) { \
-            uint16_t in[8] = {0}; \
-            float last[8]; \
-            memcpy(in, p + i, (n - i) * sizeof *in); \
-            _mm256_storeu_ps(last, widen(_mm_loadu_si128((const __m128i *)in))); \
-            memcpy(out + i, last, (n - i) * sizeof *last); \
+        if (i < n) \
+            _mm256_maskstore_ps(out + i, be_mask(n - i), \
+                                widen(be_last_halves(p + i, n - i))); \
+    } \
+    BE_AVX2 static float name##_dot(const void *blocks, const float *x, size_t n) \
+    { \
+        const uint16_t *p = blocks; \
+        __m256 s[4] = { _mm256_setzero_ps(), _mm256_setzero_ps(), _mm256_setzero_ps(), \
+                        _mm256_setzero_ps() }, w0; \
+        size_t i = 0; \
+        for (; i + 32 <= n; i += 32) \
+            for (size_t k = 0; k < 4; k++) { \
+                w0 = widen(_mm_loadu_si128((const __m128i *)(p + i + 8 * k))); \
+                BE_STEP(s[k], x, i + 8 * k); \
+            } \
+        for (size_t k = 0; i + 8 <= n; k++, i += 8) { \
+            w0 = widen(_mm_loadu_si128((const __m128i *)(p + i))); \
+            BE_STEP(s[k], x, i); \
         } \
+        if (i < n) { \
+            __m256i m = be_mask(n - i); \
+            w0 = widen(be_last_halves(p + i, n - i)); \
+            BE_TAIL(s[3], x); \
+        } \
+        return be_sum4(s[0], s[1], s[2], s[3]); \
     }
 
 BE_WIDEN(be_f16, be_widen_f16)
 BE_WIDEN(be_bf16, be_widen_bf16)
+
+/* The 32 floats of a block. */
+struct be_quad {
+    __m256 v[4];
+};
 
 BE_AVX2_INLINE __m256 be_bytes_to_floats(__m128i q)
 {
     return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q));
 }
 
-/* out = q * d for the 16 signed bytes of q. */
-BE_AVX2_INLINE void be_scale_16(__m128i q, __m256 d, float *out)
+/* q * d for the signed bytes of lo and hi. */
+BE_AVX2_INLINE struct be_quad be_scale_32(__m128i lo, __m128i hi, __m256 d)
 {
-    _mm256_storeu_ps(out, _mm256_mul_ps(be_bytes_to_floats(q), d));
-    _mm256_storeu_ps(out + 8, _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(q, 8)), d));
+    return (struct be_quad){ {
+        _mm256_mul_ps(be_bytes_to_floats(lo), d),
+        _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(lo, 8)), d),
+        _mm256_mul_ps(be_bytes_to_floats(hi), d),
+        _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(hi, 8)), d) } };
 }
 
-/* out = q * d + m. */
-BE_AVX2_INLINE void be_scale_add_16(__m128i q, __m256 d, __m256 m, float *out)
+/* q * d + m. */
+BE_AVX2_INLINE struct be_quad be_scale_add_32(__m128i lo, __m128i hi, __m256 d, __m256 m)
 {
-    _mm256_storeu_ps(out, _mm256_fmadd_ps(be_bytes_to_floats(q), d, m));
-    _mm256_storeu_ps(out + 8,
-                     _mm256_fmadd_ps(be_bytes_to_floats(_mm_srli_si128(q, 8)), d, m));
+    return (struct be_quad){ {
+        _mm256_fmadd_ps(be_bytes_to_floats(lo), d, m),
+        _mm256_fmadd_ps(be_bytes_to_floats(_mm_srli_si128(lo, 8)), d, m),
+        _mm256_fmadd_ps(be_bytes_to_floats(hi), d, m),
+        _mm256_fmadd_ps(be_bytes_to_floats(_mm_srli_si128(hi, 8)), d, m) } };
+}
+
+BE_AVX2_INLINE __m128i be_load_16(const uint8_t *p)
+{
+    return _mm_loadu_si128((const __m128i *)p);
 }
 
 BE_AVX2_INLINE __m128i be_low_nibbles(__m128i q)
@@ -215,68 +283,76 @@ BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
     return _mm_cmpeq_epi8(_mm_and_si128(v, each), each);
 }
 
-BE_AVX2 static void be_q8_0(const void *blocks, float *out, size_t n)
+BE_AVX2_INLINE struct be_quad be_q8_0_block(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 2 + BE_BLOCK) {
-        __m256 d = be_half_at(p);
-        be_scale_16(_mm_loadu_si128((const __m128i *)(p + 2)), d, out + i);
-        be_scale_16(_mm_loadu_si128((const __m128i *)(p + 2 + BE_HALF)), d,
-                    out + i + BE_HALF);
-    }
+    return be_scale_32(be_load_16(p + 2), be_load_16(p + 2 + BE_HALF), be_half_at(p));
 }
 
-BE_AVX2 static void be_q4_0(const void *blocks, float *out, size_t n)
+BE_AVX2_INLINE struct be_quad be_q4_0_block(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    __m128i eight = _mm_set1_epi8(8);
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 2 + BE_HALF) {
-        __m256 d = be_half_at(p);
-        __m128i q = _mm_loadu_si128((const __m128i *)(p + 2));
-        be_scale_16(_mm_sub_epi8(be_low_nibbles(q), eight), d, out + i);
-        be_scale_16(_mm_sub_epi8(be_high_nibbles(q), eight), d, out + i + BE_HALF);
-    }
+    __m128i q = be_load_16(p + 2), eight = _mm_set1_epi8(8);
+    return be_scale_32(_mm_sub_epi8(be_low_nibbles(q), eight),
+                       _mm_sub_epi8(be_high_nibbles(q), eight), be_half_at(p));
 }
 
-BE_AVX2 static void be_q4_1(const void *blocks, float *out, size_t n)
+BE_AVX2_INLINE struct be_quad be_q4_1_block(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 4 + BE_HALF) {
-        __m256 d = be_half_at(p), m = be_half_at(p + 2);
-        __m128i q = _mm_loadu_si128((const __m128i *)(p + 4));
-        be_scale_add_16(be_low_nibbles(q), d, m, out + i);
-        be_scale_add_16(be_high_nibbles(q), d, m, out + i + BE_HALF);
-    }
+    __m128i q = be_load_16(p + 4);
+    return be_scale_add_32(be_low_nibbles(q), be_high_nibbles(q), be_half_at(p),
+                           be_half_at(p + 2));
 }
 
 /* q - 16 is q when the high bit is on and q with all upper bits set when it is off. */
-BE_AVX2 static void be_q5_0(const void *blocks, float *out, size_t n)
+BE_AVX2_INLINE struct be_quad be_q5_0_block(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    __m128i upper = _mm_set1_epi8((char)0xf0);
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 6 + BE_HALF) {
-        __m256 d = be_half_at(p);
-        __m128i q = _mm_loadu_si128((const __m128i *)(p + 6));
-        __m128i lo = _mm_andnot_si128(be_bits_to_bytes(p + 2), upper);
-        __m128i hi = _mm_andnot_si128(be_bits_to_bytes(p + 4), upper);
-        be_scale_16(_mm_or_si128(be_low_nibbles(q), lo), d, out + i);
-        be_scale_16(_mm_or_si128(be_high_nibbles(q), hi), d, out + i + BE_HALF);
-    }
+    __m128i q = be_load_16(p + 6), upper = _mm_set1_epi8((char)0xf0);
+    __m128i lo = _mm_andnot_si128(be_bits_to_bytes(p + 2), upper);
+    __m128i hi = _mm_andnot_si128(be_bits_to_bytes(p + 4), upper);
+    return be_scale_32(_mm_or_si128(be_low_nibbles(q), lo),
+                       _mm_or_si128(be_high_nibbles(q), hi), be_half_at(p));
 }
 
-BE_AVX2 static void be_q5_1(const void *blocks, float *out, size_t n)
+BE_AVX2_INLINE struct be_quad be_q5_1_block(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    __m128i fifth = _mm_set1_epi8(16);
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 8 + BE_HALF) {
-        __m256 d = be_half_at(p), m = be_half_at(p + 2);
-        __m128i q = _mm_loadu_si128((const __m128i *)(p + 8));
-        __m128i lo = _mm_and_si128(be_bits_to_bytes(p + 4), fifth);
-        __m128i hi = _mm_and_si128(be_bits_to_bytes(p + 6), fifth);
-        be_scale_add_16(_mm_or_si128(be_low_nibbles(q), lo), d, m, out + i);
-        be_scale_add_16(_mm_or_si128(be_high_nibbles(q), hi), d, m, out + i + BE_HALF);
-    }
+    __m128i q = be_load_16(p + 8), fifth = _mm_set1_epi8(16);
+    __m128i lo = _mm_and_si128(be_bits_to_bytes(p + 4), fifth);
+    __m128i hi = _mm_and_si128(be_bits_to_bytes(p + 6), fifth);
+    return be_scale_add_32(_mm_or_si128(be_low_nibbles(q), lo),
+                           _mm_or_si128(be_high_nibbles(q), hi), be_half_at(p),
+                           be_half_at(p + 2));
 }
+
+/* From a function for one block of so many bytes: a row to floats, and its dot product
+ * with x in the order of be_dot(), the floats never leaving the registers. */
+#define BE_BLOCKS(name, bytes) \
+    BE_AVX2 static void name(const void *blocks, float *out, size_t n) \
+    { \
+        const uint8_t *p = blocks; \
+        for (size_t i = 0; i < n; i += BE_BLOCK, p += (bytes)) { \
+            struct be_quad u = name##_block(p); \
+            for (size_t k = 0; k < 4; k++) \
+                _mm256_storeu_ps(out + i + 8 * k, u.v[k]); \
+        } \
+    } \
+    BE_AVX2 static float name##_dot(const void *blocks, const float *x, size_t n) \
+    { \
+        const uint8_t *p = blocks; \
+        __m256 s0 = _mm256_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0; \
+        for (size_t i = 0; i < n; i += BE_BLOCK, p += (bytes)) { \
+            struct be_quad u = name##_block(p); \
+            w0 = u.v[0], BE_STEP(s0, x, i); \
+            w0 = u.v[1], BE_STEP(s1, x, i + 8); \
+            w0 = u.v[2], BE_STEP(s2, x, i + 16); \
+            w0 = u.v[3], BE_STEP(s3, x, i + 24); \
+        } \
+        return be_sum4(s0, s1, s2, s3); \
+    }
+
+BE_BLOCKS(be_q8_0, 34)
+BE_BLOCKS(be_q4_0, 18)
+BE_BLOCKS(be_q4_1, 20)
+BE_BLOCKS(be_q5_0, 22)
+BE_BLOCKS(be_q5_1, 24)
 
 const struct be_kernels be_kernels_avx2 = {
     .name = "avx2",
@@ -284,6 +360,7 @@ const struct be_kernels be_kernels_avx2 = {
     .dots = be_dots,
     .tile = be_tile,
     .axpy = be_axpy,
+    .mix = be_mix,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,
         [GGUF_DT_F16] = be_f16,
@@ -293,6 +370,15 @@ const struct be_kernels be_kernels_avx2 = {
         [GGUF_DT_Q4_1] = be_q4_1,
         [GGUF_DT_Q5_0] = be_q5_0,
         [GGUF_DT_Q5_1] = be_q5_1,
+    },
+    .dot_blocks = {
+        [GGUF_DT_F16] = be_f16_dot,
+        [GGUF_DT_BF16] = be_bf16_dot,
+        [GGUF_DT_Q8_0] = be_q8_0_dot,
+        [GGUF_DT_Q4_0] = be_q4_0_dot,
+        [GGUF_DT_Q4_1] = be_q4_1_dot,
+        [GGUF_DT_Q5_0] = be_q5_0_dot,
+        [GGUF_DT_Q5_1] = be_q5_1_dot,
     },
 };
 

@@ -195,6 +195,33 @@ BE_AVX512 static void be_axpy(float a, const float *x, float *y, size_t n)
     }
 }
 
+/* Columns i .. of all rows, summed in registers: 64, 16 or the last few at a time. */
+BE_AVX512 static void be_mix(const float *a, const float *x, size_t count, size_t n,
+                             float *out)
+{
+    size_t i = 0;
+
+    for (; i + 64 <= n; i += 64) {
+        __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0;
+        for (size_t t = 0; t < count; t++) {
+            const float *p = x + t * n + i;
+            w0 = _mm512_set1_ps(a[t]);
+            BE_STEP(s0, p, 0), BE_STEP(s1, p, 16), BE_STEP(s2, p, 32), BE_STEP(s3, p, 48);
+        }
+        _mm512_storeu_ps(out + i, s0), _mm512_storeu_ps(out + i + 16, s1);
+        _mm512_storeu_ps(out + i + 32, s2), _mm512_storeu_ps(out + i + 48, s3);
+    }
+    for (; i < n; i += 16) {
+        __mmask16 m = n - i < 16 ? be_mask(n - i) : (__mmask16)0xffff;
+        __m512 s0 = _mm512_setzero_ps(), w0;
+        for (size_t t = 0; t < count; t++) {
+            w0 = _mm512_set1_ps(a[t]);
+            BE_TAIL(s0, x + t * n);
+        }
+        _mm512_mask_storeu_ps(out + i, m, s0);
+    }
+}
+
 /* ---- dequantisation ---- */
 
 BE_AVX512_INLINE __m512 be_half_at(const uint8_t *p)
@@ -214,6 +241,7 @@ BE_AVX512_INLINE __m512 be_widen_bf16(__m256i h)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
 }
 
+/* A row of halves to floats, and its dot product with x in the order of be_dot(). */
 #define BE_WIDEN(name, widen) \
     BE_AVX512 static void name(const void *blocks, float *out, size_t n) \
     { \
@@ -227,23 +255,49 @@ BE_AVX512_INLINE __m512 be_widen_bf16(__m256i h)
             _mm512_mask_storeu_ps(out + i, m, \
                                   widen(_mm256_maskz_loadu_epi16(m, p + i))); \
         } \
+    } \
+    BE_AVX512 static float name##_dot(const void *blocks, const float *x, size_t n) \
+    { \
+        const uint16_t *p = blocks; \
+        __m512 s[4] = { _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), \
+                        _mm512_setzero_ps() }, w0; \
+        size_t i = 0; \
+        for (; i + 64 <= n; i += 64) \
+            for (size_t k = 0; k < 4; k++) { \
+                w0 = widen(_mm256_loadu_si256((const __m256i *)(p + i + 16 * k))); \
+                BE_STEP(s[k], x, i + 16 * k); \
+            } \
+        for (size_t k = 0; i + 16 <= n; k++, i += 16) { \
+            w0 = widen(_mm256_loadu_si256((const __m256i *)(p + i))); \
+            BE_STEP(s[k], x, i); \
+        } \
+        if (i < n) { \
+            __mmask16 m = be_mask(n - i); \
+            w0 = widen(_mm256_maskz_loadu_epi16(m, p + i)); \
+            BE_TAIL(s[3], x); \
+        } \
+        return be_sum4(s[0], s[1], s[2], s[3]); \
     }
 
 BE_WIDEN(be_f16, be_widen_f16)
 BE_WIDEN(be_bf16, be_widen_bf16)
 
-BE_AVX512 static void be_q8_0(const void *blocks, float *out, size_t n)
+/* The 32 floats of a block. */
+struct be_pair {
+    __m512 lo, hi;
+};
+
+BE_AVX512_INLINE __m512 be_widen_i8(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 2 + BE_BLOCK) {
-        __m512 d = be_half_at(p);
-        __m128i lo = _mm_loadu_si128((const __m128i *)(p + 2));
-        __m128i hi = _mm_loadu_si128((const __m128i *)(p + 2 + BE_HALF));
-        _mm512_storeu_ps(out + i,
-                         _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(lo)), d));
-        _mm512_storeu_ps(out + i + BE_HALF,
-                         _mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(hi)), d));
-    }
+    __m128i q = _mm_loadu_si128((const __m128i *)p);
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(q));
+}
+
+BE_AVX512_INLINE struct be_pair be_q8_0_block(const uint8_t *p)
+{
+    __m512 d = be_half_at(p);
+    return (struct be_pair){ _mm512_mul_ps(be_widen_i8(p + 2), d),
+                             _mm512_mul_ps(be_widen_i8(p + 2 + BE_HALF), d) };
 }
 
 /* from, from + 1, ... */
@@ -254,65 +308,89 @@ BE_AVX512_INLINE __m512 be_count_from(float from)
 }
 
 /* Low nibbles first, then high ones. */
-BE_AVX512_INLINE void be_pick_16(const uint8_t *nibbles, __m512 values, float *out)
+BE_AVX512_INLINE struct be_pair be_pick_16(const uint8_t *nibbles, __m512 values)
 {
     __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)nibbles));
-    _mm512_storeu_ps(out, _mm512_permutexvar_ps(q, values));
-    _mm512_storeu_ps(out + BE_HALF,
-                     _mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), values));
+    return (struct be_pair){ _mm512_permutexvar_ps(q, values),
+                             _mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), values) };
 }
 
 /* The same where bit j says whether element j comes from the upper sixteen values. */
-BE_AVX512_INLINE void be_pick_32(const uint8_t *bits, const uint8_t *nibbles,
-                                 __m512 lower, __m512 upper, float *out)
+BE_AVX512_INLINE struct be_pair be_pick_32(const uint8_t *bits, const uint8_t *nibbles,
+                                           __m512 lower, __m512 upper)
 {
     uint32_t high;
     memcpy(&high, bits, sizeof high);
     __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)nibbles));
     __m512i r = _mm512_srli_epi32(q, 4);
     __m512 lo = _mm512_permutexvar_ps(q, lower), hi = _mm512_permutexvar_ps(r, lower);
-    _mm512_storeu_ps(out, _mm512_mask_permutexvar_ps(lo, (__mmask16)high, q, upper));
-    _mm512_storeu_ps(out + BE_HALF,
-                     _mm512_mask_permutexvar_ps(hi, (__mmask16)(high >> 16), r, upper));
+    return (struct be_pair){
+        _mm512_mask_permutexvar_ps(lo, (__mmask16)high, q, upper),
+        _mm512_mask_permutexvar_ps(hi, (__mmask16)(high >> 16), r, upper) };
 }
 
-BE_AVX512 static void be_q4_0(const void *blocks, float *out, size_t n)
+BE_AVX512_INLINE struct be_pair be_q4_0_block(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    __m512 q = be_count_from(-8);
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 2 + BE_HALF)
-        be_pick_16(p + 2, _mm512_mul_ps(q, be_half_at(p)), out + i);
+    return be_pick_16(p + 2, _mm512_mul_ps(be_count_from(-8), be_half_at(p)));
 }
 
-BE_AVX512 static void be_q4_1(const void *blocks, float *out, size_t n)
+BE_AVX512_INLINE struct be_pair be_q4_1_block(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    __m512 q = be_count_from(0);
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 4 + BE_HALF)
-        be_pick_16(p + 4, _mm512_fmadd_ps(q, be_half_at(p), be_half_at(p + 2)), out + i);
+    return be_pick_16(p + 4, _mm512_fmadd_ps(be_count_from(0), be_half_at(p),
+                                             be_half_at(p + 2)));
 }
 
-BE_AVX512 static void be_q5_0(const void *blocks, float *out, size_t n)
+BE_AVX512_INLINE struct be_pair be_q5_0_block(const uint8_t *p)
 {
-    const uint8_t *p = blocks;
-    __m512 lower = be_count_from(-16), upper = be_count_from(0);
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 6 + BE_HALF) {
-        __m512 d = be_half_at(p);
-        be_pick_32(p + 2, p + 6, _mm512_mul_ps(lower, d), _mm512_mul_ps(upper, d),
-                   out + i);
+    __m512 d = be_half_at(p);
+    return be_pick_32(p + 2, p + 6, _mm512_mul_ps(be_count_from(-16), d),
+                      _mm512_mul_ps(be_count_from(0), d));
+}
+
+BE_AVX512_INLINE struct be_pair be_q5_1_block(const uint8_t *p)
+{
+    __m512 d = be_half_at(p), m = be_half_at(p + 2);
+    return be_pick_32(p + 4, p + 8, _mm512_fmadd_ps(be_count_from(0), d, m),
+                      _mm512_fmadd_ps(be_count_from(16), d, m));
+}
+
+/* From a function for one block of so many bytes: a row to floats, and its dot product
+ * with x in the order of be_dot(), the floats never leaving the registers. */
+#define BE_BLOCKS(name, bytes) \
+    BE_AVX512 static void name(const void *blocks, float *out, size_t n) \
+    { \
+        const uint8_t *p = blocks; \
+        for (size_t i = 0; i < n; i += BE_BLOCK, p += (bytes)) { \
+            struct be_pair v = name##_block(p); \
+            _mm512_storeu_ps(out + i, v.lo); \
+            _mm512_storeu_ps(out + i + BE_HALF, v.hi); \
+        } \
+    } \
+    BE_AVX512 static float name##_dot(const void *blocks, const float *x, size_t n) \
+    { \
+        const uint8_t *p = blocks; \
+        __m512 s0 = _mm512_setzero_ps(), s1 = s0, s2 = s0, s3 = s0, w0; \
+        size_t i = 0; \
+        for (; i + 2 * BE_BLOCK <= n; i += 2 * BE_BLOCK, p += 2 * (bytes)) { \
+            struct be_pair v = name##_block(p), u = name##_block(p + (bytes)); \
+            w0 = v.lo, BE_STEP(s0, x, i); \
+            w0 = v.hi, BE_STEP(s1, x, i + 16); \
+            w0 = u.lo, BE_STEP(s2, x, i + 32); \
+            w0 = u.hi, BE_STEP(s3, x, i + 48); \
+        } \
+        if (i < n) { \
+            struct be_pair v = name##_block(p); \
+            w0 = v.lo, BE_STEP(s0, x, i); \
+            w0 = v.hi, BE_STEP(s1, x, i + 16); \
+        } \
+        return be_sum4(s0, s1, s2, s3); \
     }
-}
 
-BE_AVX512 static void be_q5_1(const void *blocks, float *out, size_t n)
-{
-    const uint8_t *p = blocks;
-    __m512 lower = be_count_from(0), upper = be_count_from(16);
-    for (size_t i = 0; i < n; i += BE_BLOCK, p += 8 + BE_HALF) {
-        __m512 d = be_half_at(p), m = be_half_at(p + 2);
-        be_pick_32(p + 4, p + 8, _mm512_fmadd_ps(lower, d, m),
-                   _mm512_fmadd_ps(upper, d, m), out + i);
-    }
-}
+BE_BLOCKS(be_q8_0, 34)
+BE_BLOCKS(be_q4_0, 18)
+BE_BLOCKS(be_q4_1, 20)
+BE_BLOCKS(be_q5_0, 22)
+BE_BLOCKS(be_q5_1, 24)
 
 const struct be_kernels be_kernels_avx512 = {
     .name = "avx512",
@@ -320,6 +398,7 @@ const struct be_kernels be_kernels_avx512 = {
     .dots = be_dots,
     .tile = be_tile,
     .axpy = be_axpy,
+    .mix = be_mix,
     .dequant = {
         [GGUF_DT_F32] = be_dequant_f32,
         [GGUF_DT_F16] = be_f16,
@@ -329,6 +408,15 @@ const struct be_kernels be_kernels_avx512 = {
         [GGUF_DT_Q4_1] = be_q4_1,
         [GGUF_DT_Q5_0] = be_q5_0,
         [GGUF_DT_Q5_1] = be_q5_1,
+    },
+    .dot_blocks = {
+        [GGUF_DT_F16] = be_f16_dot,
+        [GGUF_DT_BF16] = be_bf16_dot,
+        [GGUF_DT_Q8_0] = be_q8_0_dot,
+        [GGUF_DT_Q4_0] = be_q4_0_dot,
+        [GGUF_DT_Q4_1] = be_q4_1_dot,
+        [GGUF_DT_Q5_0] = be_q5_0_dot,
+        [GGUF_DT_Q5_1] = be_q5_1_dot,
     },
 };
 

@@ -127,6 +127,7 @@ static void be_use_matrix(const struct be_llama *m, const struct gguf_tensor *t,
         .data = t->data, .rows = t->ne[1], .cols = t->ne[0],
         .row_bytes = t->size / t->ne[1],
         .dequant = t->dtype == GGUF_DT_F32 ? NULL : m->k->dequant[t->dtype],
+        .dot = m->k->dot_blocks[t->dtype],
     };
 }
 

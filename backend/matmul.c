@@ -42,6 +42,15 @@ static const float *be_row_floats(const struct be_matrix *m, size_t i, float *sc
     return scratch;
 }
 
+/* Row i times the one x. */
+static float be_row_dot(const struct be_kernels *k, const struct be_matrix *m, size_t i,
+                        const float *x, float *scratch)
+{
+    if (m->dot)
+        return m->dot(m->data + i * m->row_bytes, x, m->cols);
+    return k->dot(be_row_floats(m, i, scratch), x, m->cols);
+}
+
 static inline void be_put(float *out, float v, enum be_put put)
 {
     *out = put == BE_PUT_ADD ? *out + v : v;
@@ -70,12 +79,12 @@ void be_multiply(const struct be_kernels *k, const struct be_product *p, float *
         size_t n = p->n_rows - r < tile ? p->n_rows - r : tile;
         if (atomic_load_explicit(stop, memory_order_relaxed))
             return;
-        for (size_t i = 0; i < n; i++)
-            rows[i] = be_row_floats(m, p->row + r + i, scratch + i * m->cols);
         if (p->tokens == 1) {
-            be_put(p->out + r, k->dot(rows[0], p->x, m->cols), p->put);
+            be_put(p->out + r, be_row_dot(k, m, p->row + r, p->x, scratch), p->put);
             continue;
         }
+        for (size_t i = 0; i < n; i++)
+            rows[i] = be_row_floats(m, p->row + r + i, scratch + i * m->cols);
         for (size_t t = 0; t < p->tokens; t += TILE_TOKENS) {
             size_t count = p->tokens - t < TILE_TOKENS ? p->tokens - t : TILE_TOKENS;
             k->tile(&(struct be_tile){.w = rows, .x = p->x + t * p->x_stride, .out = sums,

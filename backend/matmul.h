@@ -15,6 +15,7 @@ struct be_matrix {
     const uint8_t *data;        /* (rows, row_bytes) */
     size_t rows, cols, row_bytes;
     be_dequant_fn *dequant;     /* NULL: F32, used where it is */
+    be_dot_blocks_fn *dot;      /* a whole row without the detour; may be NULL */
 };
 
 enum be_put { BE_PUT_STORE, BE_PUT_ADD };

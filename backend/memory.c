@@ -131,12 +131,12 @@ uint64_t be_free_memory(void)
 
 const char *be_size(char out[32], uint64_t bytes)
 {
-    static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB", "PB", "EB"};
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double v = (double)bytes;
     size_t u = 0;
 
-    while (v >= 999.95 && u + 1 < sizeof unit / sizeof *unit) {
-        v /= 1000;
+    while (v >= 1023.95 && u + 1 < sizeof unit / sizeof *unit) {
+        v /= 1024;
         u++;
     }
     if (u == 0)

@@ -51,7 +51,9 @@ struct be {
     uint64_t fingerprint;       /* of the model: a snapshot goes back only into its like */
     const char *kv_type;
     const atomic_bool *cancel;  /* set by another thread; may be NULL */
-    size_t chunk;
+    size_t chunk;               /* the most positions that a step may have */
+    size_t pace;                /* how many it has now */
+    bool paced;                 /* they follow the speed */
 
     int32_t *ids;               /* (pos), what the cache holds */
     size_t ids_cap;
@@ -76,7 +78,7 @@ static inline bool be_cancelled(const struct be *b)
 
 /* Bytes a new allocation may take: MemAvailable, or less in a cgroup with a limit. */
 uint64_t be_free_memory(void);
-/* "12.3 GB" into out. */
+/* "12.3 GiB" into out. */
 const char *be_size(char out[32], uint64_t bytes);
 
 #define BE_HASH_START UINT64_C(0xcbf29ce484222325)

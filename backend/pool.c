@@ -20,7 +20,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +27,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/sig.h"
 
 enum { SPIN_NS = 50000, MAX_THREADS = 1024 };
 
@@ -154,7 +154,7 @@ static void *be_pool_thread(void *arg)
 struct be_pool *be_pool_new(int threads)
 {
     struct be_pool *p = xcalloc(1, sizeof *p);
-    sigset_t all, old;
+    sigset_t old;
 
     p->spin = threads <= be_cpu_count();
     p->n = 1;
@@ -164,16 +164,14 @@ struct be_pool *be_pool_new(int threads)
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->wake, NULL);
 
-    /* signals are the business of the threads that were there before */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    sig_block(&old);
     for (; p->n < threads; p->n++) {
         struct be_worker *w = &p->workers[p->n - 1];
         *w = (struct be_worker){.pool = p, .number = p->n};
         if (pthread_create(&w->id, NULL, be_pool_thread, w) != 0)
             break;
     }
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    sig_restore(&old);
     return p;
 }
 

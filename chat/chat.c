@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sig.h"
 #include "chat/internal.h"
 #include "chat/record.h"
 
@@ -166,13 +166,11 @@ static bool chat_give(struct chat *c, enum chat_job_kind kind, const char *text,
 
 static bool chat_start_thread(struct chat *c, struct err *e)
 {
-    sigset_t all, old;
+    sigset_t old;
 
-    /* Signals are the front end's business. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    sig_block(&old);        /* signals are the front end's business */
     int rc = pthread_create(&c->thread, NULL, chat_worker, c);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    sig_restore(&old);
     return rc == 0 || err_set(e, "cannot start a thread: %s", strerror(rc));
 }
 
@@ -279,7 +277,13 @@ bool chat_reset(struct chat *c, struct err *e)
 
 bool chat_set_system(struct chat *c, const char *text, size_t len, struct err *e)
 {
-    return chat_give(c, CHAT_JOB_SYSTEM, text, len, e);
+    if (!chat_give(c, CHAT_JOB_SYSTEM, text, len, e))
+        return false;
+    pthread_mutex_lock(&c->lock);       /* what chat_get() shows */
+    free(c->settings.system);
+    c->settings.system = len ? xmemdup0(text, len) : NULL;
+    pthread_mutex_unlock(&c->lock);
+    return true;
 }
 
 bool chat_load(struct chat *c, const char *model, struct err *e)

@@ -381,7 +381,7 @@ bool chat_generate(struct chat_generation *g, struct err *e)
     } else {
         g->why = CHAT_STOP_ERROR;
         a.sampler = be_sampler_new(be_info(g->model->be)->n_vocab);
-        a.stream = tmpl_stream_new(g->tmpl, g->start);
+        a.stream = tmpl_stream_open(g->syntax, g->start, &g->model->vocab);
         chat_replay_said(&a);
         ok = chat_prefill(&a, &failure);
         t1 = log_now_us();

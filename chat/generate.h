@@ -20,7 +20,7 @@ struct err;
 struct chat_generation {
     /* in */
     struct chat_model *model;
-    const struct tmpl *tmpl;        /* whose output syntax is split; "plain" splits nothing */
+    const struct tmpl_syntax *syntax;   /* by which the answer is split; "none" splits nothing */
     enum tmpl_channel start;        /* from the rendered prompt */
     struct tok_ids *ids;            /* the whole prompt; sampled ids are appended, but not the
                                        one that ended the turn */

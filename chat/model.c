@@ -20,6 +20,17 @@ static bool chat_has_special(const void *arg, const char *name)
     return tok_special(arg, name) >= 0;
 }
 
+/* As generate.c feeds it: what has bytes of its own is text. */
+static bool chat_is_control(const void *arg, const char *name)
+{
+    int32_t id = tok_special(arg, name);
+    size_t len = 0;
+
+    if (id >= 0)
+        tok_bytes(arg, id, &len);
+    return id >= 0 && !len;
+}
+
 static bool chat_is_fake(const char *device)
 {
     return !strncmp(device, "fake:", 5);
@@ -67,7 +78,7 @@ static bool chat_model_open_backend(struct chat_model *m, const struct chat_sett
 
     m->be = probe ? be_probe(&p, e) : be_open(&p, e);
     if (!m->be)
-        return m->path ? err_wrap(e, "loading %s", m->path) : false;
+        return false;
 
     const struct be_vocab *v = be_own_vocab(m->be);
     if (v) {
@@ -107,6 +118,8 @@ static bool chat_model_choose_template(struct chat_model *m, const struct chat_s
     m->why_template = buf_take(&why);
     if (!m->tmpl)
         return m->path ? err_wrap(e, "%s", m->path) : false;
+    m->syntax = source.p ? tmpl_syntax_choose(source.p, source.n, &m->vocab, NULL)
+                         : tmpl_syntax_of(m->tmpl);
     return true;
 }
 
@@ -119,7 +132,9 @@ struct chat_model *chat_model_open(const struct chat_settings *s, enum chat_mode
 
     if (ok && (fake || parts >= CHAT_MODEL_PROBE))
         ok = chat_model_open_backend(m, s, parts < CHAT_MODEL_RUN, cancel, e);
-    m->vocab = (struct tmpl_vocab){ chat_has_special, m->tok };
+    m->vocab = (struct tmpl_vocab){
+        .has_special = chat_has_special, .is_control = chat_is_control, .arg = m->tok,
+    };
     if (ok && parts >= CHAT_MODEL_CHAT) {
         ok = chat_model_choose_template(m, s, e);
         if (ok && m->path && gguf_shards(m->gguf) == 1)

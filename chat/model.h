@@ -21,6 +21,7 @@ struct chat_model {
     struct be *be;                  /* NULL when opened for its vocabulary only */
     struct tok *tok;
     const struct tmpl *tmpl;        /* NULL when not asked for */
+    const struct tmpl_syntax *syntax;   /* how its answers are split; NULL with tmpl */
     struct tmpl_vocab vocab;
     char *why_template;
     char sha256[65];                /* hex, "" when not known */

@@ -45,7 +45,7 @@ struct chat_settings {
     int64_t threads;        /* 0: auto */
     int64_t memory;         /* bytes; 0: auto */
     char *device, *cpu;     /* "auto", ...; never NULL */
-    int64_t chunk;          /* positions per prefill step */
+    int64_t chunk;          /* positions per prefill step; 0: auto */
     char *template_name;    /* NULL: chosen by the model */
 
     /* sampling */

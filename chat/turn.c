@@ -270,7 +270,7 @@ static bool chat_answer(struct chat *c, int head, int message, bool go_on, struc
     struct tok_ids ids = {0};
     struct chat_generation g = {
         .model = c->model,
-        .tmpl = c->model->tmpl,
+        .syntax = c->model->syntax,
         .ids = &ids,
         .said = go_on ? m->ids.n : 0,
         .n_top = (int)c->work.logprobs,
@@ -413,6 +413,7 @@ static bool chat_take_in(struct chat *c, const char *path, struct err *e)
     }
     if (lost)
         buf_addf(&notes, "%zu events refer to messages that are not there\n", lost);
+    chat_tell_again(c);         /* first, as it wipes what was said before */
     if (notes.n)
         chat_notice(c, "%s", notes.p);
     buf_release(&notes);
@@ -460,7 +461,6 @@ static void chat_end_resume(struct chat *c)
     free(key);
     json_decref(record);
     c->header_due = true;
-    chat_tell_again(c);
 }
 
 static bool chat_do_load(struct chat *c, struct chat_job *job, struct err *e)

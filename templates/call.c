@@ -1,171 +1,381 @@
-/* Reading a call: {"name": "...", "arguments": {...}}.
+/* Reading calls that are JSON: {"name": "...", "arguments": {...}}.
  *
- * jansson says whether the text is JSON and what is wrong where. The arguments are then
- * cut out of the text itself, so that 1.0 stays 1.0, long numbers keep their digits and
- * keys their order; numbers are decoded as reals because only their syntax matters here.
- * Models differ in small things: "parameters" for "arguments", the object inside a
- * string, none at all for a function that takes none. Those are read; anything else is an
- * error, and the raw text stays with the call. */
+ * The text is scanned where it stands and the arguments are cut out of it, so that 1.0
+ * stays 1.0, long numbers keep their digits and keys their order. Models differ in small
+ * things: other words for the members, the object inside a string, none at all for a
+ * function that takes none, several calls one behind the other or in a list. Those are
+ * read; anything else is an error, and the text stays with the call. */
 #include "config.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "templates/internal.h"
+#include "templates/scan.h"
+#include "templates/syntax.h"
 
-#define CALL_JSON (JSON_DECODE_INT_AS_REAL | JSON_ALLOW_NUL)
+/* ---- a call as such ---- */
 
-static void call_error(struct tmpl_call *c, const char *text, size_t at)
+struct tmpl_call *syn_call(struct syn_reading *r, size_t from, size_t to)
 {
-    c->error = xstrdup(text);
+    struct tmpl_result *out = r->out;
+    struct tmpl_call *c;
+
+    MEM_GROW(out->calls, out->cap_calls, out->n_calls + 1);
+    c = &out->calls[out->n_calls++];
+    *c = (struct tmpl_call){ .raw = xmemdup0(r->raw + from, to - from), .raw_len = to - from };
+    return c;
+}
+
+void syn_wrong(struct tmpl_call *c, const char *what, size_t at, size_t from)
+{
+    if (c->error)
+        return;
+    at = at > from ? at - from : 0;
+    c->error = xstrdup(what);
     c->error_at = at < c->raw_len ? at : c->raw_len;
 }
 
-/* ---- finding a member in text that is known to be a JSON object ---- */
-
-static const char *skip_space(const char *s)
+void syn_set_name(struct tmpl_call *c, const char *s, size_t n)
 {
-    return s + strspn(s, " \t\r\n");
+    if (!n || memchr(s, '\0', n))
+        return;
+    free(c->name);
+    c->name = xmemdup0(s, n);
 }
 
-/* s is at a quote; behind the closing one. */
-static const char *skip_string(const char *s)
+/* ---- the members ---- */
+
+enum member { MEMBER_NAME, MEMBER_ARGS, MEMBER_ID, MEMBER_FUNCTION, MEMBER_OTHER };
+
+static enum member member_of(const char *s, size_t n)
 {
-    for (s++; *s != '"'; s++)
-        if (*s == '\\')
-            s++;
-    return s + 1;
+    static const struct {
+        const char *key;
+        enum member is;
+    } keys[] = {
+        { "\"name\"", MEMBER_NAME }, { "\"tool_name\"", MEMBER_NAME },
+        { "\"arguments\"", MEMBER_ARGS }, { "\"parameters\"", MEMBER_ARGS },
+        { "\"id\"", MEMBER_ID }, { "\"tool_call_id\"", MEMBER_ID },
+        { "\"function\"", MEMBER_FUNCTION },
+    };
+
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strlen(keys[i].key) == n && !memcmp(keys[i].key, s, n))
+            return keys[i].is;
+    return MEMBER_OTHER;
 }
 
-static const char *skip_value(const char *s)
+/* Which members an object has, each by its last occurrence. */
+struct members {
+    struct scan_part is[MEMBER_OTHER];
+    size_t n;               /* of all of them */
+    bool others;            /* some are none of those */
+};
+
+/* The object at s[at]; it was scanned before. */
+static void members_find(const char *s, size_t n, size_t at, struct members *out)
 {
-    int depth = 0;
+    struct scan sc = { .s = s, .n = n, .at = at };
+    struct scan_member m;
+    bool more = true;
+
+    *out = (struct members){0};
+    scan_open(&sc);
+    while (scan_next_member(&sc, &m, &more) && more) {
+        enum member which = member_of(s + m.key.at, m.key.n);
+        out->n++;
+        if (which == MEMBER_OTHER)
+            out->others = true;
+        else
+            out->is[which] = m.value;
+    }
+}
+
+/* Arguments inside a string: {"arguments": "{\"a\": 1}"}. */
+static char *arguments_in_string(const char *s, size_t n)
+{
+    char *text = scan_string(s, n);
+    struct scan_part part;
+    char *args = NULL;
+
+    if (text && scan_whole(text, strlen(text), &part, NULL) && text[part.at] == '{')
+        args = xmemdup0(text + part.at, part.n);
+    free(text);
+    return args;
+}
+
+static void set_arguments(struct syn_reading *r, struct tmpl_call *c, struct scan_part p,
+                          size_t raw_from)
+{
+    const char *s = r->raw + p.at;
+
+    if (!p.n || (p.n == 4 && !memcmp(s, "null", 4)))
+        c->arguments = xstrdup("{}");
+    else if (*s == '{')
+        c->arguments = xmemdup0(s, p.n);
+    else if (*s == '"')
+        c->arguments = arguments_in_string(s, p.n);
+    if (!c->arguments)
+        syn_wrong(c, "the arguments of the call are not a JSON object", p.at, raw_from);
+}
+
+void syn_json_arguments(struct syn_reading *r, struct tmpl_call *c, size_t from, size_t to,
+                        size_t raw_from)
+{
+    struct pyjson_bad bad;
+    struct scan_part part;
+
+    from += syn_space(r->raw + from, to - from);
+    if (from == to)
+        c->arguments = xstrdup("{}");
+    else if (scan_whole(r->raw + from, to - from, &part, &bad))
+        set_arguments(r, c, (struct scan_part){ from + part.at, part.n }, raw_from);
+    else
+        syn_wrong(c, bad.what, from + bad.at, raw_from);
+}
+
+void syn_read_arguments(struct syn_reading *r)
+{
+    struct tmpl_call *c = syn_call(r, 0, r->n);
+
+    if (r->name)
+        syn_set_name(c, r->name, strlen(r->name));
+    if (!c->name)
+        syn_wrong(c, "the call has no name", 0, 0);
+    syn_json_arguments(r, c, 0, r->n, 0);
+}
+
+/* ---- a call as an object ---- */
+
+static void read_name(struct syn_reading *r, struct tmpl_call *c, struct scan_part p,
+                      size_t raw_from, size_t at)
+{
+    char *name = p.n ? scan_string(r->raw + p.at, p.n) : NULL;
+
+    if (!p.n)
+        syn_wrong(c, "the call has no \"name\"", at, raw_from);
+    else if (!name || !*name)
+        syn_wrong(c, "the \"name\" of the call is not a name", p.at, raw_from);
+    else
+        syn_set_name(c, name, strlen(name));
+    free(name);
+}
+
+/* v is the object, which was scanned; the call's raw begins at raw_from. */
+static void read_object(struct syn_reading *r, struct tmpl_call *c, struct scan_part v,
+                        size_t raw_from)
+{
+    struct members m, inner;
+    struct scan_part f;
+
+    members_find(r->raw, v.at + v.n, v.at, &m);
+    f = m.is[MEMBER_FUNCTION];
+    if (f.n && r->raw[f.at] == '{' && !m.is[MEMBER_NAME].n) {
+        members_find(r->raw, f.at + f.n, f.at, &inner);
+        m.is[MEMBER_NAME] = inner.is[MEMBER_NAME];
+        if (inner.is[MEMBER_ARGS].n)
+            m.is[MEMBER_ARGS] = inner.is[MEMBER_ARGS];
+    } else if (f.n && !m.is[MEMBER_NAME].n) {
+        m.is[MEMBER_NAME] = f;
+    }
+    read_name(r, c, m.is[MEMBER_NAME], raw_from, v.at);
+    set_arguments(r, c, m.is[MEMBER_ARGS], raw_from);
+    if (m.is[MEMBER_ID].n)
+        c->id = scan_string(r->raw + m.is[MEMBER_ID].at, m.is[MEMBER_ID].n);
+    if (c->id && !*c->id) {
+        free(c->id);
+        c->id = NULL;
+    }
+}
+
+/* {"NAME": {...}} */
+static void read_object_by_name(struct syn_reading *r, struct tmpl_call *c,
+                                struct scan_part v, size_t raw_from)
+{
+    struct scan sc = { .s = r->raw, .n = v.at + v.n, .at = v.at };
+    struct scan_member m = {0}, next;
+    bool more = true;
+
+    scan_open(&sc);
+    scan_next_member(&sc, &m, &more);
+    if (more && scan_next_member(&sc, &next, &more) && !more) {
+        read_name(r, c, m.key, raw_from, v.at);
+        set_arguments(r, c, m.value, raw_from);
+    } else {
+        read_object(r, c, v, raw_from);
+    }
+}
+
+/* ---- several calls ---- */
+
+typedef void read_object_fn(struct syn_reading *r, struct tmpl_call *c, struct scan_part v,
+                            size_t raw_from);
+
+struct call_list {
+    struct scan_part *v;        /* (n) values that are calls */
+    size_t n, cap;
+    bool listed;                /* some stand in a list */
+    struct pyjson_bad bad;      /* what is NULL: all could be read */
+    size_t bad_from;            /* behind the last value that could */
+};
+
+static void call_list_add(struct call_list *l, struct scan_part v)
+{
+    MEM_GROW(l->v, l->cap, l->n + 1);
+    l->v[l->n++] = v;
+    l->bad_from = v.at + v.n;
+}
+
+static bool call_list_scan(struct call_list *l, struct scan *sc)
+{
+    struct scan_part v;
+    bool more = true;
+
+    if (scan_peek(sc) != '[') {
+        v.at = sc->at;
+        if (!scan_value(sc))
+            return false;
+        v.n = sc->at - v.at;
+        call_list_add(l, v);
+        return true;
+    }
+    l->listed = true;
+    scan_open(sc);
+    for (;;) {
+        if (!scan_next_item(sc, &v, &more))
+            return false;
+        if (!more)
+            return true;
+        call_list_add(l, v);
+    }
+}
+
+/* JSON values with white space, commas or semicolons between them. */
+static void call_list_find(struct call_list *l, const char *s, size_t n)
+{
+    struct scan sc = { .s = s, .n = n };
 
     do {
-        if (*s == '"') {
-            s = skip_string(s);
-            continue;
+        scan_space(&sc);
+        while (l->n && (scan_peek(&sc) == ',' || scan_peek(&sc) == ';')) {
+            sc.at++;
+            scan_space(&sc);
         }
-        if (*s == '{' || *s == '[')
-            depth++;
-        else if (*s == '}' || *s == ']')
-            depth--;
-        s++;
-    } while (depth || !strchr(" \t\r\n,}]", *s));
-    return s;
+        if (sc.at == n && l->n)
+            return;
+    } while (call_list_scan(l, &sc) && (l->n || sc.at < n));
+    l->bad = sc.bad;
 }
 
-/* The value of key as it is written; false when no key is spelled so. Of several the last
- * counts, as for jansson. */
-static bool find_member(const char *s, const char *key, const char **from, size_t *n)
+/* What stands behind the only value is no JSON: the value may not be all there is to say. */
+static bool has_rest(const struct call_list *l, const char *s, size_t n)
 {
-    size_t key_len = strlen(key);
-    bool found = false;
+    size_t at = l->bad_from + syn_space(s + l->bad_from, n - l->bad_from);
 
-    s = skip_space(s) + 1;
-    for (s = skip_space(s); *s != '}'; s = skip_space(s)) {
-        const char *name = s;
-        s = skip_string(s);
-        bool same = (size_t)(s - name) == key_len + 2 && !memcmp(name + 1, key, key_len);
-        s = skip_space(skip_space(s) + 1);      /* over the colon */
-        const char *value = s;
-        s = skip_value(s);
-        if (same) {
-            *from = value;
-            *n = (size_t)(s - value);
-            found = true;
-        }
-        s = skip_space(s);
-        if (*s == ',')
-            s++;
-    }
-    return found;
+    return l->bad.what && l->n == 1 && !l->listed && s[at] != '{' && s[at] != '[';
 }
 
-/* ---- the call ---- */
-
-static size_t member_at(const struct tmpl_call *c, const char *key)
+/* One call alone has the whole text; of several each has its own. */
+static void read_list(struct syn_reading *r, read_object_fn *read)
 {
-    const char *from;
-    size_t n;
+    struct call_list l = {0};
 
-    return find_member(c->raw, key, &from, &n) ? (size_t)(from - c->raw) : 0;
-}
-
-static void read_name(struct tmpl_call *c, const json_t *call)
-{
-    const json_t *name = json_object_get(call, "name");
-    const char *s = json_string_value(name);
-
-    if (!name)
-        call_error(c, "the call has no \"name\"", 0);
-    else if (!s || !*s || strlen(s) != json_string_length(name))
-        call_error(c, "the \"name\" of the call is not a name", member_at(c, "name"));
-    else
-        c->name = xstrdup(s);
-}
-
-static void read_arguments(struct tmpl_call *c, const json_t *call)
-{
-    const char *key = json_object_get(call, "arguments") ? "arguments" : "parameters";
-    const json_t *args = json_object_get(call, key);
-    const char *s = json_string_value(args), *from;
-    size_t n;
-
-    if (!args) {
-        c->arguments = xstrdup("{}");
-    } else if (s) {
-        json_t *inner = json_loadb(s, json_string_length(args), CALL_JSON, NULL);
-        if (json_is_object(inner))
-            c->arguments = xmemdup0(s, json_string_length(args));
-        json_decref(inner);
-    } else if (json_is_object(args)) {
-        if (find_member(c->raw, key, &from, &n)) {
-            c->arguments = xmemdup0(from, n);
-        } else {                                /* the key is spelled with escapes */
-            char *text = json_dumps(args, JSON_COMPACT);
-            c->arguments = text ? xstrdup(text) : NULL;
-            free(text);
-        }
-    }
-    if (!c->arguments && !c->error)
-        call_error(c, "the arguments of the call are not a JSON object",
-                   member_at(c, key));
-}
-
-void tmpl_call_read(struct tmpl_call *c)
-{
-    json_error_t bad;
-    json_t *call = json_loadb(c->raw, c->raw_len, CALL_JSON, &bad);
-    const char *id;
-
-    if (!call) {
-        call_error(c, bad.text, bad.position > 0 ? (size_t)bad.position : 0);
+    call_list_find(&l, r->raw, r->n);
+    if (has_rest(&l, r->raw, r->n)) {
+        syn_wrong(syn_call(r, 0, r->n), "something stands behind the value", l.bad.at, 0);
+        free(l.v);
         return;
     }
-    if (json_is_object(call)) {
-        read_name(c, call);
-        read_arguments(c, call);
-        id = json_string_value(json_object_get(call, "id"));
-        if (id && *id)
-            c->id = xstrdup(id);
-    } else {
-        call_error(c, "the call is not a JSON object", 0);
+    bool alone = l.n == 1 && !l.listed && !l.bad.what;
+    for (size_t i = 0; i < l.n; i++) {
+        struct scan_part v = l.v[i];
+        size_t from = alone ? 0 : v.at;
+        struct tmpl_call *c = syn_call(r, from, alone ? r->n : v.at + v.n);
+        if (r->raw[v.at] == '{')
+            read(r, c, v, from);
+        else
+            syn_wrong(c, "the call is not a JSON object", v.at, from);
     }
-    json_decref(call);
+    if (l.bad.what) {
+        size_t from = l.n ? l.bad_from : 0;
+        syn_wrong(syn_call(r, from, r->n), l.bad.what, l.bad.at, from);
+    }
+    free(l.v);
 }
 
-bool tmpl_call_is_whole(const char *raw, size_t len)
+void syn_read_json(struct syn_reading *r)
 {
-    json_t *call = json_loadb(raw, len, CALL_JSON, NULL);
-    const json_t *type = json_object_get(call, "type");
-    size_t members = type ? 3 : 2;
+    read_list(r, read_object);
+}
 
-    bool whole = json_is_string(json_object_get(call, "name")) &&
-                 json_is_object(json_object_get(call, "parameters")) &&
-                 json_object_size(call) == members && (!type || json_is_string(type));
-    json_decref(call);
-    return whole;
+void syn_read_json_by_name(struct syn_reading *r)
+{
+    read_list(r, read_object_by_name);
+}
+
+bool syn_is_json_call(const char *raw, size_t n)
+{
+    struct call_list l = {0};
+    bool ok;
+
+    call_list_find(&l, raw, n);
+    ok = l.n && !l.bad.what;
+    for (size_t i = 0; ok && i < l.n; i++) {
+        struct members m;
+        char *name;
+        ok = raw[l.v[i].at] == '{';
+        if (!ok)
+            break;
+        members_find(raw, l.v[i].at + l.v[i].n, l.v[i].at, &m);
+        name = m.is[MEMBER_NAME].n ? scan_string(raw + m.is[MEMBER_NAME].at,
+                                                 m.is[MEMBER_NAME].n)
+                                   : NULL;
+        ok = name && *name && m.is[MEMBER_ARGS].n && raw[m.is[MEMBER_ARGS].at] == '{';
+        free(name);
+    }
+    free(l.v);
+    return ok;
+}
+
+/* ---- what a call looks like ---- */
+
+enum syn_sure syn_begins_json(const char *raw, size_t n)
+{
+    size_t at = syn_space(raw, n);
+
+    if (at == n)
+        return SYN_WAIT;
+    return raw[at] == '{' || raw[at] == '[' ? SYN_YES : SYN_NO;
+}
+
+enum syn_sure syn_begins_tag(const char *raw, size_t n)
+{
+    size_t at = syn_space(raw, n);
+
+    if (at == n)
+        return SYN_WAIT;
+    if (raw[at] != '<')
+        return SYN_NO;
+    if (at + 1 == n)
+        return SYN_WAIT;
+    return raw[at + 1] == '/' ? SYN_NO : SYN_YES;
+}
+
+enum syn_sure syn_begins_json_or_tag(const char *raw, size_t n)
+{
+    enum syn_sure sure = syn_begins_json(raw, n);
+
+    return sure == SYN_NO ? syn_begins_tag(raw, n) : sure;
+}
+
+enum syn_sure syn_begins_name(const char *raw, size_t n, const char *ends)
+{
+    size_t from = syn_space(raw, n), at = from;
+
+    while (at < n && syn_is_name(raw[at]))
+        at++;
+    if (at == n)
+        return SYN_WAIT;
+    return at > from && raw[at] && strchr(ends, raw[at]) ? SYN_YES : SYN_NO;
 }

@@ -95,10 +95,5 @@ const struct tmpl tmpl_chatml = {
     .recognise = chatml_recognise,
     .needs = chatml_needs,
     .render = chatml_render,
-    .tags = {
-        .think_open = "<think>",
-        .think_close = "</think>",
-        .call_open = "<tool_call>",
-        .call_close = "</tool_call>",
-    },
+    .syntax = &syn_hermes,
 };

@@ -2,8 +2,9 @@
 #define TMPL_INTERNAL_H
 
 /* What the files of templates/ share: the row of the table, the job a renderer works on,
- * and the tags that the stream looks for. Not for callers of the module. */
+ * and the pieces it makes. Not for callers of the module. */
 
+#include "templates/syntax.h"
 #include "templates/template.h"
 
 /* One rendering. */
@@ -15,16 +16,6 @@ struct tmpl_job {
     struct tmpl_prompt *out;
 };
 
-/* Tags of a family; NULL: it has none. Each may come as text or as a special token of
- * that name. No tag is the beginning of another one. */
-struct tmpl_tags {
-    const char *think_open, *think_close;
-    const char *call_open, *call_close;     /* JSON between them */
-    const char *call_rest;          /* opens a call that lasts until the turn ends */
-    bool answer_may_be_call;        /* an answer that is {"name", "parameters"} and no
-                                       more is a call */
-};
-
 struct tmpl {
     const char *name, *help;
     /* A chat template in a model's file that contains mark and that recognise (may be
@@ -33,7 +24,7 @@ struct tmpl {
     bool (*recognise)(const char *source, size_t len);
     const char *const *needs;       /* special tokens it must have; NULL-terminated */
     void (*render)(struct tmpl_job *j);
-    struct tmpl_tags tags;
+    const struct tmpl_syntax *syntax;       /* how its models write, see syntax.h */
 };
 
 extern const struct tmpl tmpl_chatml, tmpl_llama3, tmpl_plain;
@@ -69,13 +60,5 @@ void tmpl_put_answer(struct tmpl_job *j, size_t i, enum tmpl_trim trim);
 bool tmpl_is_open(const struct tmpl_job *j, size_t i);
 /* The prompt ends with the opening of the assistant's turn. */
 bool tmpl_wants_answer(const struct tmpl_job *j);
-
-/* ---- calls ---- */
-
-/* Read c->raw as {"name", "arguments"}; "parameters" does for "arguments". Fills name and
- * arguments, or error and error_at. */
-void tmpl_call_read(struct tmpl_call *c);
-/* raw is {"name": string, "parameters": object} and no more ("type" may be there). */
-bool tmpl_call_is_whole(const char *raw, size_t len);
 
 #endif

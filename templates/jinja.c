@@ -9,10 +9,11 @@
 /* The door: compile and render. Here, and only here, a failure inside ends (jj_fail()).
  *
  * source -> jinja_lex.c -> tokens -> jinja_parse.c, jinja_expr.c -> tree
- * context -> jinja_context.c -> values; tree + values -> jinja_exec.c, jinja_eval.c -> text
+ * context -> jinja_context.c -> values; tree + values -> jinja_exec.c, jinja_eval.c ->
+ * text
  *
- * What setjmp() returns to must not live in registers: state that changes in between is in
- * memory that outlives the call, never in a local variable. */
+ * What setjmp() returns to must not live in registers: state that changes in between is
+ * in memory that outlives the call, never in a local variable. */
 
 enum {
     COMPILE_MEMORY = 256 << 20,
@@ -29,7 +30,7 @@ void jinja_output_release(struct jinja_output *out)
 {
     buf_release(&out->text);
     free(out->runs);
-    *out = (struct jinja_output){0};
+    *out = (struct jinja_output){ 0 };
 }
 
 static void compile(struct jinja *j, const char *source, size_t len)

@@ -2,8 +2,8 @@
 
 #include "templates/jinja_ast.h"
 
-/* obj.name, obj[key] and obj[a:b:c]. As in Jinja2, obj.name prefers a method of Python's to
- * a key of the same name, obj['name'] the key to the method, and what is not there is
+/* obj.name, obj[key] and obj[a:b:c]. As in Jinja2, obj.name prefers a method of Python's
+ * to a key of the same name, obj['name'] the key to the method, and what is not there is
  * undefined, not an error. */
 
 const struct jj_builtin *jj_method_of(struct jj_value obj, const struct jj_str *name)
@@ -14,17 +14,24 @@ const struct jj_builtin *jj_method_of(struct jj_value obj, const struct jj_str *
     case JJ_STRING:
         fn = jj_lookup(jj_str_methods, name->p, name->n);
         return fn ? fn : jj_lookup(jj_str_more, name->p, name->n);
-    case JJ_LIST: return jj_lookup(jj_list_methods, name->p, name->n);
-    case JJ_TUPLE: return jj_lookup(jj_tuple_methods, name->p, name->n);
-    case JJ_DICT: return jj_lookup(jj_dict_methods, name->p, name->n);
-    case JJ_LOOP: return jj_lookup(jj_loop_methods, name->p, name->n);
-    case JJ_CYCLER: return jj_lookup(jj_cycler_methods, name->p, name->n);
-    default: return NULL;
+    case JJ_LIST:
+        return jj_lookup(jj_list_methods, name->p, name->n);
+    case JJ_TUPLE:
+        return jj_lookup(jj_tuple_methods, name->p, name->n);
+    case JJ_DICT:
+        return jj_lookup(jj_dict_methods, name->p, name->n);
+    case JJ_LOOP:
+        return jj_lookup(jj_loop_methods, name->p, name->n);
+    case JJ_CYCLER:
+        return jj_lookup(jj_cycler_methods, name->p, name->n);
+    default:
+        return NULL;
     }
 }
 
 /* What Python's getattr() finds: a method or an attribute. MISSING if nothing. */
-static struct jj_value python_attr(struct jj *jj, struct jj_value obj, struct jj_str *name)
+static struct jj_value python_attr(struct jj *jj, struct jj_value obj,
+                                   struct jj_str *name)
 {
     const struct jj_builtin *fn = jj_method_of(obj, name);
     const struct jj_value *v = NULL;
@@ -41,7 +48,7 @@ static struct jj_value python_attr(struct jj *jj, struct jj_value obj, struct jj
         return jj_loop_attr(jj, obj.u.loop, name);
     else if (obj.type == JJ_CYCLER && jj_str_is(name, "current"))
         v = &obj.u.l->v[obj.u.l->at];
-    else if (obj.type == JJ_TUPLE && obj.u.l->name && obj.u.l->n == 2)  /* of groupby */
+    else if (obj.type == JJ_TUPLE && obj.u.l->name && obj.u.l->n == 2) /* of groupby */
         v = jj_str_is(name, "grouper") ? &obj.u.l->v[0]
             : jj_str_is(name, "list")  ? &obj.u.l->v[1]
                                        : NULL;
@@ -84,7 +91,7 @@ static struct jj_value char_at(struct jj *jj, const struct jj_str *s, int64_t i)
     jj_charge(jj, s->n);
     if (i < 0) {
         n = jj_chars(s);
-        if ((uint64_t)-(i + 1) >= n)
+        if ((uint64_t) - (i + 1) >= n)
             return jj_missing();
         i += (int64_t)n;
     }
@@ -110,8 +117,7 @@ static struct jj_value element(struct jj *jj, struct jj_value obj, int64_t i)
         i += (int64_t)n;
     if (i < 0 || (uint64_t)i >= n)
         return jj_missing();
-    return obj.type == JJ_RANGE ? jj_range_at(obj.u.range, (size_t)i)
-                                : obj.u.l->v[i];
+    return obj.type == JJ_RANGE ? jj_range_at(obj.u.range, (size_t)i) : obj.u.l->v[i];
 }
 
 struct jj_value jj_item(struct jj *jj, struct jj_value obj, struct jj_value key)
@@ -149,8 +155,9 @@ struct jj_value jj_path(struct jj *jj, struct jj_value obj, struct jj_value path
         bool digits = part->n > 0;
         for (size_t k = 0; k < part->n; k++)
             digits = digits && part->p[k] >= '0' && part->p[k] <= '9';
-        obj = jj_item(jj, obj, digits && jj_parse_int(part, 10, &i)
-                                   ? jj_int(i, JINJA_TEMPLATE) : jj_string(part));
+        obj = jj_item(jj, obj,
+                      digits && jj_parse_int(part, 10, &i) ? jj_int(i, JINJA_TEMPLATE)
+                                                           : jj_string(part));
     }
     return obj;
 }
@@ -159,7 +166,7 @@ struct jj_value jj_path(struct jj *jj, struct jj_value obj, struct jj_value path
 
 struct bounds {
     int64_t start, stop, step;
-    size_t n;               /* elements it gives */
+    size_t n; /* elements it gives */
 };
 
 static int64_t clamp(int64_t i, int64_t n, int64_t low, int64_t high)
@@ -169,7 +176,8 @@ static int64_t clamp(int64_t i, int64_t n, int64_t low, int64_t high)
     return i < low ? low : i > high ? high : i;
 }
 
-static struct bounds find_bounds(struct jj *jj, const struct jj_value at[3], size_t length)
+static struct bounds find_bounds(struct jj *jj, const struct jj_value at[3],
+                                 size_t length)
 {
     int64_t n = (int64_t)length;
     struct bounds b = { .step = jj_given(at[2]) ? jj_arg_int(jj, at[2], 1) : 1 };
@@ -178,13 +186,15 @@ static struct bounds find_bounds(struct jj *jj, const struct jj_value at[3], siz
     if (b.step == 0)
         jj_fail(jj, "slice step cannot be zero");
     if (b.step < -n - 1)
-        b.step = -n - 1;        /* the same, and it can be negated */
+        b.step = -n - 1; /* the same, and it can be negated */
     if (b.step > n + 1)
         b.step = n + 1;
     b.start = jj_given(at[0]) ? clamp(jj_arg_int(jj, at[0], 0), n, low, high)
-                              : b.step < 0 ? high : low;
+              : b.step < 0    ? high
+                              : low;
     b.stop = jj_given(at[1]) ? clamp(jj_arg_int(jj, at[1], 0), n, low, high)
-                             : b.step < 0 ? low : high;
+             : b.step < 0    ? low
+                             : high;
     if (b.step > 0 && b.start < b.stop)
         b.n = (size_t)((b.stop - b.start - 1) / b.step) + 1;
     else if (b.step < 0 && b.stop < b.start)

@@ -2,8 +2,8 @@
 #define TMPL_JINJA_AST_H
 
 /* From source to tree: the tokens (jinja_lex.c), the tree (jinja_parse.c for statements,
- * jinja_expr.c for expressions) and the compiled template. All of it lives in the arena of
- * the compilation, which struct jinja keeps. Constants are the template's own text. */
+ * jinja_expr.c for expressions) and the compiled template. All of it lives in the arena
+ * of the compilation, which struct jinja keeps. Constants are the template's own text. */
 
 #include "templates/jinja_int.h"
 
@@ -58,7 +58,8 @@ enum jj_kind {
     JJ_N_PRINT,         /* a */
     JJ_N_IF,            /* list of BRANCHes */
     JJ_N_BRANCH,        /* a test or NULL, body */
-    JJ_N_FOR,           /* a target, b iterable, c test or NULL, body, orelse; flag: recursive */
+    JJ_N_FOR,           /* a target, b iterable, c test or NULL, body, orelse;
+                           flag: recursive */
     JJ_N_SET,           /* a target, b value */
     JJ_N_SET_BLOCK,     /* a target, b filters or NULL, body */
     JJ_N_MACRO,         /* sym, list of PARAMs, body, takes */
@@ -165,7 +166,8 @@ enum jj_flow jj_exec(struct jj *jj, const struct jj_nodes *body);
 struct jj_str *jj_capture(struct jj *jj, const struct jj_nodes *body);
 void jj_assign(struct jj *jj, const struct jj_node *target, struct jj_value v);
 void jj_eval_args(struct jj *jj, const struct jj_call_args *from, struct jj_args *to);
-struct jj_value jj_apply(struct jj *jj, const struct jj_node *filters, struct jj_value in);
+struct jj_value jj_apply(struct jj *jj, const struct jj_node *filters,
+                         struct jj_value in);
 
 struct jj_value jj_var(struct jj *jj, int sym);             /* MISSING if not set */
 void jj_set_var(struct jj *jj, int sym, struct jj_value v);
@@ -173,7 +175,8 @@ struct jj_scope *jj_push(struct jj *jj);
 void jj_pop(struct jj *jj, struct jj_scope *s);
 
 enum jj_flow jj_exec_for(struct jj *jj, const struct jj_node *node);
-struct jj_value jj_loop_attr(struct jj *jj, struct jj_loop *loop, const struct jj_str *name);
+struct jj_value jj_loop_attr(struct jj *jj, struct jj_loop *loop,
+                             const struct jj_str *name);
 struct jj_value jj_loop_call(struct jj *jj, struct jj_loop *loop, struct jj_args *a);
 size_t jj_loop_length(struct jj *jj, struct jj_loop *loop);
 

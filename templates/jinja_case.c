@@ -3,9 +3,10 @@
 #include "templates/jinja_case.h"
 
 /* Characters whose upper or title case is more than one character, or another than
- * utf8proc's simple mapping: the unconditional part of Unicode's SpecialCasing.txt. Sorted;
- * title NULL: as upper. Made from Python 3.11 (Unicode 14) and utf8proc 2.8, listing each
- * code point where c.upper() or c.title() differ from utf8proc_toupper() or _totitle(). */
+ * utf8proc's simple mapping: the unconditional part of Unicode's SpecialCasing.txt.
+ * Sorted; title NULL: as upper. Made from Python 3.11 (Unicode 14) and utf8proc 2.8,
+ * listing each code point where c.upper() or c.title() differ from utf8proc_toupper() or
+ * _totitle(). */
 
 const struct jj_special_case jj_special_cases[] = {
     { 0x00DF, "SS", "Ss" },

@@ -5,16 +5,16 @@
 
 /* The variables of a rendering: JSON to values, and who they belong to.
  *
- * Everything in the context is the conversation's, except strings that name the model's own
- * special tokens. Text is borrowed from the JSON, not copied. Only variables that the
+ * Everything in the context is the conversation's, except strings that name the model's
+ * own special tokens. Text is borrowed from the JSON, not copied. Only variables that the
  * template mentions are looked at.
  *
  * Numbers that jansson cannot hold come as pyjson.h has them: strings that begin with the
  * byte 0xFF, which no text does. */
 
 static const char *const token_variables[] = {
-    "bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token",
-    "mask_token",
+    "bos_token", "eos_token", "pad_token",  "unk_token",
+    "sep_token", "cls_token", "mask_token",
 };
 
 static struct jj_value load(struct jj *jj, const json_t *v);

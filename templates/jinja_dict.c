@@ -26,7 +26,7 @@ static uint32_t hash(struct jj *jj, struct jj_value v, uint32_t h)
     case JJ_FLOAT:
         d = jj_number(v);
         if (d == 0)
-            d = 0;      /* one key for 0.0 and -0.0 */
+            d = 0; /* one key for 0.0 and -0.0 */
         return hash_bytes(&d, sizeof d, h);
     case JJ_BIG:
     case JJ_STRING:
@@ -172,10 +172,11 @@ struct jj_list *jj_dict_list(struct jj *jj, struct jj_value dict, char what)
 
     for (size_t i = 0; i < d->n; i++) {
         jj_step(jj);
-        jj_list_add(jj, l, what == 'k'   ? d->v[i].key
-                           : what == 'v' ? d->v[i].value
-                                         : jj_pair_tuple(jj, d->v[i].key, d->v[i].value,
-                                                         dict.origin));
+        jj_list_add(jj, l,
+                    what == 'k' ? d->v[i].key
+                    : what == 'v'
+                        ? d->v[i].value
+                        : jj_pair_tuple(jj, d->v[i].key, d->v[i].value, dict.origin));
     }
     return l;
 }

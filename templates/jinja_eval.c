@@ -222,26 +222,44 @@ static struct jj_value eval_logic(struct jj *jj, const struct jj_node *node)
 static struct jj_value eval(struct jj *jj, const struct jj_node *node)
 {
     switch (node->kind) {
-    case JJ_N_CONST: return node->value;
-    case JJ_N_NAME: return eval_name(jj, node);
-    case JJ_N_ATTR: return jj_attr(jj, jj_eval(jj, node->a), node->value.u.s);
-    case JJ_N_ITEM: return eval_item(jj, node);
-    case JJ_N_SLICE: return eval_slice(jj, node);
-    case JJ_N_CALL: return eval_call(jj, node);
-    case JJ_N_FILTER: return apply(jj, node, NULL);
-    case JJ_N_TEST: return eval_test(jj, node);
-    case JJ_N_NOT: return jj_bool(!jj_truth(jj, jj_eval(jj, node->a)));
-    case JJ_N_UNARY: return jj_unary(jj, node->op, jj_eval(jj, node->a));
-    case JJ_N_BINARY: return eval_binary(jj, node);
+    case JJ_N_CONST:
+        return node->value;
+    case JJ_N_NAME:
+        return eval_name(jj, node);
+    case JJ_N_ATTR:
+        return jj_attr(jj, jj_eval(jj, node->a), node->value.u.s);
+    case JJ_N_ITEM:
+        return eval_item(jj, node);
+    case JJ_N_SLICE:
+        return eval_slice(jj, node);
+    case JJ_N_CALL:
+        return eval_call(jj, node);
+    case JJ_N_FILTER:
+        return apply(jj, node, NULL);
+    case JJ_N_TEST:
+        return eval_test(jj, node);
+    case JJ_N_NOT:
+        return jj_bool(!jj_truth(jj, jj_eval(jj, node->a)));
+    case JJ_N_UNARY:
+        return jj_unary(jj, node->op, jj_eval(jj, node->a));
+    case JJ_N_BINARY:
+        return eval_binary(jj, node);
     case JJ_N_AND:
-    case JJ_N_OR: return eval_logic(jj, node);
-    case JJ_N_COMPARE: return eval_compare(jj, node);
-    case JJ_N_COND: return eval_cond(jj, node);
-    case JJ_N_CONCAT: return eval_concat(jj, node);
+    case JJ_N_OR:
+        return eval_logic(jj, node);
+    case JJ_N_COMPARE:
+        return eval_compare(jj, node);
+    case JJ_N_COND:
+        return eval_cond(jj, node);
+    case JJ_N_CONCAT:
+        return eval_concat(jj, node);
     case JJ_N_LIST:
-    case JJ_N_TUPLE: return eval_list(jj, node);
-    case JJ_N_DICT: return eval_dict(jj, node);
-    default: break;
+    case JJ_N_TUPLE:
+        return eval_list(jj, node);
+    case JJ_N_DICT:
+        return eval_dict(jj, node);
+    default:
+        break;
     }
     jj_fail(jj, "not an expression");
 }

@@ -3,8 +3,8 @@
 #include "templates/jinja_ast.h"
 
 /* Statements: they write to jj->out and set variables. Scopes are as in Jinja2: a loop's
- * pass, a macro, {% with %}, {% set %} and {% filter %} blocks have their own; {% if %} has
- * none. A scope that no macro refers to is used again when it is done. */
+ * pass, a macro, {% with %}, {% set %} and {% filter %} blocks have their own; {% if %}
+ * has none. A scope that no macro refers to is used again when it is done. */
 
 struct jj_scope *jj_push(struct jj *jj)
 {
@@ -73,7 +73,8 @@ void jj_assign(struct jj *jj, const struct jj_node *target, struct jj_value v)
         const struct jj_list *l = jj_items(jj, v);
         if (l->n != target->list.n)
             jj_fail(jj, "%s values to unpack (expected %zu, got %zu)",
-                    l->n > target->list.n ? "too many" : "not enough", target->list.n, l->n);
+                    l->n > target->list.n ? "too many" : "not enough", target->list.n,
+                    l->n);
         for (size_t i = 0; i < target->list.n; i++)
             jj_assign(jj, target->list.v[i], l->v[i]);
     }

@@ -160,8 +160,8 @@ static struct jj_node *parse_test(struct jj_parser *p, struct jj_node *node)
     if (!negated)
         return n;
     struct jj_node *not = jj_node_new(p, JJ_N_NOT, n->line);
-    not->a = n;
-    return not;
+    not ->a = n;
+    return not ;
 }
 
 /* ---- items and attributes ---- */
@@ -420,7 +420,7 @@ static struct jj_node *parse_comparison(struct jj_parser *p)
 {
     struct jj_node *a = parse_sum(p), *n = NULL;
 
-    for (int op; (op = skip_comparison(p)) != 0; ) {
+    for (int op; (op = skip_comparison(p)) != 0;) {
         if (!n) {
             n = jj_node_new(p, JJ_N_COMPARE, a->line);
             n->a = a;
@@ -506,15 +506,20 @@ static bool at_tuple_end(const struct jj_parser *p, const char *end)
 static struct jj_node *parse_tuple_item(struct jj_parser *p, enum jj_tuple_mode mode)
 {
     switch (mode) {
-    case JJ_TUPLE_TARGET: return jj_parse_primary(p, false);
-    case JJ_TUPLE_SET_TARGET: return jj_parse_primary(p, true);
-    case JJ_TUPLE_NO_COND: return parse_or(p);
-    default: return jj_parse_expr(p);
+    case JJ_TUPLE_TARGET:
+        return jj_parse_primary(p, false);
+    case JJ_TUPLE_SET_TARGET:
+        return jj_parse_primary(p, true);
+    case JJ_TUPLE_NO_COND:
+        return parse_or(p);
+    default:
+        return jj_parse_expr(p);
     }
 }
 
 /* One expression, or several with commas between them, which are a tuple. */
-struct jj_node *jj_parse_tuple(struct jj_parser *p, enum jj_tuple_mode mode, const char *end)
+struct jj_node *jj_parse_tuple(struct jj_parser *p, enum jj_tuple_mode mode,
+                               const char *end)
 {
     struct jj_node *n = jj_node_new(p, JJ_N_TUPLE, jj_peek(p, 0)->line);
     bool tuple = false;

@@ -2,9 +2,9 @@
 
 #include "templates/jinja_int.h"
 
-/* map, select, reject and their kin: filters that run a filter or a test on each item. What
- * they give is a generator, as in Jinja2: |list makes a list of it. Also the table of all
- * filters. */
+/* map, select, reject and their kin: filters that run a filter or a test on each item.
+ * What they give is a generator, as in Jinja2: |list makes a list of it. Also the table
+ * of all filters. */
 
 static struct jj_value generator(struct jj_list *l, uint8_t origin)
 {
@@ -31,7 +31,8 @@ static struct jj_args again(struct jj *jj, const struct jj_args *a, size_t skip)
     return b;
 }
 
-static struct jj_value map_attribute(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value map_attribute(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     struct jj_value path = named(a, "attribute"), otherwise = named(a, "default");
     const struct jj_list *from = jj_items(jj, self);
@@ -71,8 +72,8 @@ static struct jj_value filter_map(struct jj *jj, struct jj_value self, struct jj
     return generator(l, self.origin);
 }
 
-/* Keep the items for which the test is as wanted. With attribute, the first argument is the
- * path of what is tested; the next is the test, or the value itself counts. */
+/* Keep the items for which the test is as wanted. With attribute, the first argument is
+ * the path of what is tested; the next is the test, or the value itself counts. */
 static struct jj_value pick(struct jj *jj, struct jj_value self, struct jj_args *a,
                             bool attribute, bool wanted)
 {
@@ -103,12 +104,14 @@ static struct jj_value pick(struct jj *jj, struct jj_value self, struct jj_args 
     return generator(l, self.origin);
 }
 
-static struct jj_value filter_select(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_select(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     return pick(jj, self, a, false, true);
 }
 
-static struct jj_value filter_reject(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_reject(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     return pick(jj, self, a, false, false);
 }

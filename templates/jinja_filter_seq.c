@@ -2,8 +2,9 @@
 
 #include "templates/jinja_ast.h"
 
-/* Filters on sequences: sorting, grouping, cutting, joining. Keys for sorting are made once
- * for each item; strings in them count without case unless case_sensitive is given. */
+/* Filters on sequences: sorting, grouping, cutting, joining. Keys for sorting are made
+ * once for each item; strings in them count without case unless case_sensitive is given.
+ */
 
 struct keyed {
     struct jj_value key, item;
@@ -37,7 +38,8 @@ static struct jj_value generator(struct jj_list *l, const char *name, uint8_t or
 /* ---- sorting ---- */
 
 /* Stable, also backwards: equal items keep their order. */
-static void merge(struct jj *jj, struct keyed *v, struct keyed *room, size_t n, bool backwards)
+static void merge(struct jj *jj, struct keyed *v, struct keyed *room, size_t n,
+                  bool backwards)
 {
     size_t half = n / 2, a = 0, b = half, k = 0;
 
@@ -66,8 +68,8 @@ static struct jj_list *sorted(struct jj *jj, struct keyed *v, size_t n, bool bac
 }
 
 /* The values of "a.b,c" as a list: sort by a.b, then by c. */
-static struct jj_value many_keys(struct jj *jj, struct jj_value item, struct jj_value path,
-                                 bool case_sensitive)
+static struct jj_value many_keys(struct jj *jj, struct jj_value item,
+                                 struct jj_value path, bool case_sensitive)
 {
     struct jj_list *l = jj_list_new(jj, 1);
     const struct jj_str *s = path.type == JJ_STRING ? path.u.s : NULL;
@@ -135,7 +137,8 @@ static struct jj_value filter_dictsort(struct jj *jj, struct jj_value self,
 }
 
 /* groupby(attribute, default, case_sensitive) */
-static struct jj_value filter_groupby(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_groupby(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     const struct jj_list *from = jj_items(jj, self);
     struct jj_list *groups = jj_list_new(jj, 0), *group = NULL;
@@ -169,15 +172,16 @@ static struct jj_value filter_groupby(struct jj *jj, struct jj_value self, struc
 /* ---- choosing ---- */
 
 /* unique(case_sensitive, attribute) */
-static struct jj_value filter_unique(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_unique(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     const struct jj_list *from = jj_items(jj, self);
     struct jj_list *l = jj_list_new(jj, 0);
     struct jj_dict *seen = jj_dict_new(jj, 0);
 
     for (size_t i = 0; i < from->n; i++) {
-        struct jj_value key = fold(jj, jj_path(jj, from->v[i], a->v[1]),
-                                   jj_arg_bool(jj, a->v[0], false));
+        struct jj_value key =
+            fold(jj, jj_path(jj, from->v[i], a->v[1]), jj_arg_bool(jj, a->v[0], false));
         if (jj_dict_get(jj, seen, key))
             continue;
         jj_dict_set(jj, seen, key, jj_none());
@@ -186,7 +190,8 @@ static struct jj_value filter_unique(struct jj *jj, struct jj_value self, struct
     return generator(l, "generator", self.origin);
 }
 
-static struct jj_value extreme(struct jj *jj, struct jj_value self, struct jj_args *a, int sign)
+static struct jj_value extreme(struct jj *jj, struct jj_value self, struct jj_args *a,
+                               int sign)
 {
     const struct jj_list *from = jj_items(jj, self);
     bool case_sensitive = jj_arg_bool(jj, a->v[0], false);
@@ -214,7 +219,8 @@ static struct jj_value filter_max(struct jj *jj, struct jj_value self, struct jj
     return extreme(jj, self, a, 1);
 }
 
-static struct jj_value filter_first(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_first(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     struct jj_list *l;
     size_t at = 0;
@@ -252,7 +258,8 @@ static struct jj_value filter_list(struct jj *jj, struct jj_value self, struct j
     return jj_list(copy(jj, self), JJ_LIST, jj_origin(self));
 }
 
-static struct jj_value filter_items(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_items(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     (void)a;
     if (self.type == JJ_UNDEFINED)
@@ -262,7 +269,8 @@ static struct jj_value filter_items(struct jj *jj, struct jj_value self, struct 
     return generator(jj_dict_list(jj, self, 'i'), "generator", self.origin);
 }
 
-static struct jj_value filter_reverse(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_reverse(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     const struct jj_value backwards[3] = { jj_none(), jj_none(),
                                            jj_int(-1, JINJA_TEMPLATE) };
@@ -294,7 +302,8 @@ static size_t group_size(struct jj *jj, struct jj_value v)
 }
 
 /* batch(linecount, fill_with): lists of linecount items. */
-static struct jj_value filter_batch(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_batch(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     const struct jj_list *from = jj_items(jj, self);
     struct jj_list *lines = jj_list_new(jj, 0), *line = NULL;
@@ -315,8 +324,10 @@ static struct jj_value filter_batch(struct jj *jj, struct jj_value self, struct 
     return generator(lines, "generator", self.origin);
 }
 
-/* slice(slices, fill_with): that many lists, the first ones longer by one where needed. */
-static struct jj_value filter_slice(struct jj *jj, struct jj_value self, struct jj_args *a)
+/* slice(slices, fill_with): that many lists, the first ones longer by one where needed.
+ */
+static struct jj_value filter_slice(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     const struct jj_list *from = jj_items(jj, self);
     struct jj_list *slices = jj_list_new(jj, 0);
@@ -358,7 +369,8 @@ static struct jj_value filter_join(struct jj *jj, struct jj_value self, struct j
 static struct jj_value filter_sum(struct jj *jj, struct jj_value self, struct jj_args *a)
 {
     const struct jj_list *from = jj_items(jj, self);
-    struct jj_value sum = a->v[1].type == JJ_MISSING ? jj_int(0, JINJA_TEMPLATE) : a->v[1];
+    struct jj_value sum =
+        a->v[1].type == JJ_MISSING ? jj_int(0, JINJA_TEMPLATE) : a->v[1];
 
     if (sum.type == JJ_STRING)
         jj_fail(jj, "sum() can't sum strings [use ''.join(seq) instead]");

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "templates/jinja_int.h"
+#include "templates/jinja_format.h"
 
-/* Filters on text and numbers. Those named like a method of str do what the method does, on
- * the text of any value. Not here are random, pprint and urlize: a prompt must not depend
- * on chance, and the others are for web pages. */
+/* Filters on text and numbers. Those named like a method of str do what the method does,
+ * on the text of any value. Not here are random, pprint and urlize: a prompt must not
+ * depend on chance, and the others are for web pages. */
 
 static struct jj_str *soft(struct jj *jj, struct jj_value v)
 {
@@ -25,12 +25,14 @@ static struct jj_value method(struct jj *jj, struct jj_value self, const char *n
     return fn->fn(jj, jj_string(s), a);
 }
 
-static struct jj_value filter_upper(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_upper(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     return method(jj, self, "upper", a);
 }
 
-static struct jj_value filter_lower(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_lower(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     return method(jj, self, "lower", a);
 }
@@ -46,7 +48,8 @@ static struct jj_value filter_trim(struct jj *jj, struct jj_value self, struct j
     return method(jj, self, "strip", a);
 }
 
-static struct jj_value filter_center(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_center(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     return jj_str_center(jj, soft(jj, self), jj_arg_int(jj, a->v[0], 80));
 }
@@ -57,7 +60,8 @@ static bool starts_word(uint32_t cp)
 }
 
 /* Unlike str.title(), a word begins only behind white space and opening brackets. */
-static struct jj_value filter_title(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_title(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     const struct jj_str *s = soft(jj, self);
     bool first = true;
@@ -75,7 +79,8 @@ static struct jj_value filter_title(struct jj *jj, struct jj_value self, struct 
     return jj_string(jj_out_finish(&o));
 }
 
-static struct jj_value filter_string(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_string(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     (void)a;
     return jj_string(soft(jj, self));
@@ -87,7 +92,8 @@ static struct jj_value filter_safe(struct jj *jj, struct jj_value self, struct j
     return jj_string(jj_str_mark(jj, soft(jj, self), true));
 }
 
-static struct jj_value filter_escape(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_escape(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     (void)a;
     return jj_string(jj_str_escape(jj, soft(jj, self)));
@@ -100,14 +106,16 @@ static struct jj_value filter_forceescape(struct jj *jj, struct jj_value self,
     return jj_string(jj_str_escape(jj, jj_str_mark(jj, soft(jj, self), false)));
 }
 
-static struct jj_value filter_replace(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_replace(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
-    return jj_string(jj_str_replace(jj, soft(jj, self), soft(jj, a->v[0]),
-                                    soft(jj, a->v[1]),
-                                    jj_given(a->v[2]) ? jj_arg_int(jj, a->v[2], -1) : -1));
+    return jj_string(
+        jj_str_replace(jj, soft(jj, self), soft(jj, a->v[0]), soft(jj, a->v[1]),
+                       jj_given(a->v[2]) ? jj_arg_int(jj, a->v[2], -1) : -1));
 }
 
-static struct jj_value filter_format(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_format(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     struct jj_value args = { .type = JJ_DICT };
     struct jj_list *l = jj_list_new(jj, a->n);
@@ -163,7 +171,8 @@ static void out_indent(struct jj_out *o, const struct jj_str *s, size_t at,
         jj_out_str(o, by);
 }
 
-static struct jj_value filter_indent(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_indent(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     const struct jj_str *s = jj_arg_str(jj, self, "what filter indent() is given");
     const struct jj_str *by = indention(jj, a->v[0]);
@@ -205,8 +214,8 @@ static struct jj_value filter_truncate(struct jj *jj, struct jj_value self,
         return jj_string(s);
 
     struct jj_str *cut = jj_str_slice(jj, s, 0, jj_char_at(s, 0, (size_t)room));
-    const char *space = jj_arg_bool(jj, a->v[1], false) || !cut->n
-                            ? NULL : memrchr(cut->p, ' ', cut->n);
+    const char *space =
+        jj_arg_bool(jj, a->v[1], false) || !cut->n ? NULL : memrchr(cut->p, ' ', cut->n);
     if (space)
         cut = jj_str_slice(jj, cut, 0, (size_t)(space - cut->p));
     return jj_string(jj_str_concat(jj, cut, end));
@@ -222,7 +231,7 @@ static struct jj_value filter_wordcount(struct jj *jj, struct jj_value self,
 
     (void)a;
     jj_charge(jj, s->n);
-    for (size_t i = 0; i < s->n; ) {
+    for (size_t i = 0; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         n += jj_is_word(cp) && !inside;
         inside = jj_is_word(cp);
@@ -247,15 +256,20 @@ static bool is_big(const struct jj_str *s)
 
 static struct jj_value float_to_int(struct jj *jj, double d, uint8_t origin)
 {
-    if (fabs(d) >= 9.2e18)
-        jj_fail(jj, "the result has more than 64 bits");
-    return jj_int((int64_t)d, origin);
+    struct jj_value v = { .type = JJ_BIG };
+    char text[400];
+
+    if (fabs(d) < 9.2e18)
+        return jj_int((int64_t)d, origin);
+    v.u.s = jj_str_new(jj, text, (size_t)snprintf(text, sizeof text, "%.0f", d), origin);
+    v.u.s->p = jj_cstr(jj, v.u.s);
+    return v;
 }
 
 static struct jj_value filter_int(struct jj *jj, struct jj_value self, struct jj_args *a)
 {
-    struct jj_value otherwise = a->v[0].type == JJ_MISSING ? jj_int(0, JINJA_TEMPLATE)
-                                                           : a->v[0];
+    struct jj_value otherwise =
+        a->v[0].type == JJ_MISSING ? jj_int(0, JINJA_TEMPLATE) : a->v[0];
     uint8_t origin = jj_origin(self);
     double d = NAN;
     int64_t i;
@@ -266,7 +280,8 @@ static struct jj_value filter_int(struct jj *jj, struct jj_value self, struct jj
         return self.type == JJ_BIG ? self : jj_int(jj_arg_int(jj, self, 0), origin);
     if (self.type == JJ_STRING) {
         jj_charge(jj, self.u.s->n);
-        if (jj_parse_int(self.u.s, jj_arg_int(jj, a->v[1], 10), &i))
+        bool base = a->v[1].type == JJ_MISSING || a->v[1].type == JJ_INT;
+        if (base && jj_parse_int(self.u.s, jj_arg_int(jj, a->v[1], 10), &i))
             return jj_int(i, origin);
         if (is_big(self.u.s))
             return (struct jj_value){ .type = JJ_BIG, .u.s = self.u.s };
@@ -280,7 +295,8 @@ static struct jj_value filter_int(struct jj *jj, struct jj_value self, struct jj
     return float_to_int(jj, d, origin);
 }
 
-static struct jj_value filter_float(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_float(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     double d;
 
@@ -327,7 +343,8 @@ static double round_to(double d, int places)
     return nearbyint(d / unit) * unit;
 }
 
-static struct jj_value filter_round(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_round(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     int64_t places = jj_arg_int(jj, a->v[0], 0);
     struct jj_value how = a->v[1];
@@ -337,7 +354,8 @@ static struct jj_value filter_round(struct jj *jj, struct jj_value self, struct 
         jj_fail_undef(jj, self);
     if (!jj_is_number(self))
         jj_fail(jj, "type %s doesn't define a round method", jj_type_name(self));
-    if (how.type == JJ_MISSING || (how.type == JJ_STRING && jj_str_is(how.u.s, "common"))) {
+    if (how.type == JJ_MISSING ||
+        (how.type == JJ_STRING && jj_str_is(how.u.s, "common"))) {
         if (self.type == JJ_FLOAT)
             return jj_float(round_to(self.u.d, p), self.origin);
         if (p >= 0)
@@ -354,35 +372,38 @@ static struct jj_value filter_round(struct jj *jj, struct jj_value self, struct 
 static struct jj_value filter_filesizeformat(struct jj *jj, struct jj_value self,
                                              struct jj_args *a)
 {
-    bool binary = jj_arg_bool(jj, a->v[0], false);
-    struct jj_value zero = jj_missing();
-    double n = filter_float(jj, self, &(struct jj_args){ .v = &zero, .n = 1 }).u.d;
-    double base = binary ? 1024 : 1000, unit = base;
     static const char letters[] = "kMGTPEZY";
-    char text[64];
+    bool binary = jj_arg_bool(jj, a->v[0], false);
+    struct jj_value none = jj_missing();
+    struct jj_spec one = { .precision = 1, .type = 'f' };
+    double base = binary ? 1024 : 1000, unit = base;
+    uint8_t origin = jj_origin(self);
+    double n = filter_float(jj, self, &(struct jj_args){ .v = &none, .n = 1 }).u.d;
+    struct jj_out o;
     size_t i = 0;
 
-    if (n == 1) {
-        snprintf(text, sizeof text, "1 Byte");
-    } else if (n < base) {
-        snprintf(text, sizeof text, "%lld Bytes",
-                 (long long)float_to_int(jj, n, JINJA_TEMPLATE).u.i);
-    } else {
-        while (i + 1 < sizeof letters - 1 && n >= unit * base) {
-            unit *= base;
-            i++;
-        }
-        snprintf(text, sizeof text, "%.1f %c%sB", n / unit,
-                 binary && i == 0 ? 'K' : letters[i], binary ? "i" : "");
+    jj_out_init(&o, jj);
+    if (n < base) {
+        jj_out_value(&o, float_to_int(jj, isnan(n) ? 0 : n, origin));
+        jj_out_text(&o, n == 1 ? " Byte" : " Bytes", origin);
+        return jj_string(jj_out_finish(&o));
     }
-    return jj_string(jj_str_new(jj, jj_cstr(jj, &(struct jj_str){ .p = text,
-                                                                  .n = strlen(text) }),
-                                strlen(text), jj_origin(self)));
+    while (i + 1 < sizeof letters - 1 && n >= unit * base) {
+        unit *= base;
+        i++;
+    }
+    one.fill = jj_text(jj, " ").u.s;
+    jj_format_number(&o, jj_float(n / unit, origin), &one);
+    jj_out_text(&o, " ", origin);
+    jj_out_add(&o, binary && i == 0 ? "K" : &letters[i], 1, origin);
+    jj_out_text(&o, binary ? "iB" : "B", origin);
+    return jj_string(jj_out_finish(&o));
 }
 
 /* ---- any value ---- */
 
-static struct jj_value filter_default(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_default(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     if (self.type == JJ_UNDEFINED ||
         (jj_arg_bool(jj, a->v[1], false) && !jj_truth(jj, self)))
@@ -390,7 +411,8 @@ static struct jj_value filter_default(struct jj *jj, struct jj_value self, struc
     return self;
 }
 
-static struct jj_value filter_length(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_length(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     size_t n;
 
@@ -442,8 +464,8 @@ static struct jj_value filter_urlencode(struct jj *jj, struct jj_value self,
         out_quoted(&o, soft(jj, self), false);
         return jj_string(jj_out_finish(&o));
     }
-    const struct jj_list *l = self.type == JJ_DICT ? jj_dict_list(jj, self, 'i')
-                                                   : jj_items(jj, self);
+    const struct jj_list *l =
+        self.type == JJ_DICT ? jj_dict_list(jj, self, 'i') : jj_items(jj, self);
     for (size_t i = 0; i < l->n; i++) {
         const struct jj_list *pair = jj_items(jj, l->v[i]);
         if (pair->n != 2)
@@ -457,7 +479,8 @@ static struct jj_value filter_urlencode(struct jj *jj, struct jj_value self,
     return jj_string(jj_out_finish(&o));
 }
 
-static struct jj_value filter_xmlattr(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value filter_xmlattr(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     bool space = jj_arg_bool(jj, a->v[0], true);
     struct jj_out o;

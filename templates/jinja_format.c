@@ -10,7 +10,7 @@ struct percent {
     const struct jj_str *f;
     size_t at;
     struct jj_value args;
-    size_t used;                /* of a tuple, or of the one value */
+    size_t used; /* of a tuple, or of the one value */
     struct jj_out out;
 };
 
@@ -52,12 +52,23 @@ static void flags(struct percent *p, struct jj_spec *sp)
 {
     for (; p->at < p->f->n; p->at++)
         switch (p->f->p[p->at]) {
-        case '-': sp->align = '<'; break;
-        case '0': sp->zero = true; break;
-        case '#': sp->alt = true; break;
-        case '+': sp->sign = '+'; break;
-        case ' ': sp->sign = sp->sign ? sp->sign : ' '; break;
-        default: return;
+        case '-':
+            sp->align = '<';
+            break;
+        case '0':
+            sp->zero = true;
+            break;
+        case '#':
+            sp->alt = true;
+            break;
+        case '+':
+            sp->sign = '+';
+            break;
+        case ' ':
+            sp->sign = sp->sign ? sp->sign : ' ';
+            break;
+        default:
+            return;
         }
 }
 
@@ -80,7 +91,8 @@ static void put_text(struct percent *p, struct jj_str *s, struct jj_spec *sp)
     jj_format_text(&p->out, p->f->safe ? jj_str_escape(p->jj, s) : s, sp, '>');
 }
 
-static void put_number(struct percent *p, struct jj_value v, struct jj_spec *sp, char type)
+static void put_number(struct percent *p, struct jj_value v, struct jj_spec *sp,
+                       char type)
 {
     static const struct jj_spec padding = { .precision = -1 };
     struct jj_spec zeros = padding;
@@ -196,10 +208,10 @@ struct jj_value jj_percent(struct jj *jj, struct jj_str *format, struct jj_value
         if (next)
             convert(&p);
     }
-    bool spare = args.type == JJ_TUPLE ? p.used < args.u.l->n
-                                       : p.used == 0 && args.type != JJ_DICT &&
-                                             args.type != JJ_LIST;
-    if (spare)
+    /* Whatever has items may be a mapping that the format just does not use. */
+    bool mapping = args.type == JJ_DICT || args.type == JJ_LIST ||
+                   args.type == JJ_RANGE || args.type == JJ_UNDEFINED;
+    if (args.type == JJ_TUPLE ? p.used < args.u.l->n : p.used == 0 && !mapping)
         jj_fail(jj, "not all arguments converted during string formatting");
     struct jj_str *s = jj_out_finish(&p.out);
     s->safe = format->safe;

@@ -7,14 +7,14 @@
 #include "templates/jinja_int.h"
 
 struct jj_spec {
-    const struct jj_str *fill;      /* one character */
-    char align;                     /* < > ^ =, 0: the default of the type */
-    char sign;                      /* + - or space; 0: - */
+    const struct jj_str *fill; /* one character */
+    char align;                /* < > ^ =, 0: the default of the type */
+    char sign;                 /* + - or space; 0: - */
     bool alt, zero;
     int width;
-    char group;                     /* , or _; 0: none */
-    int precision;                  /* -1: none */
-    char type;                      /* 0: none */
+    char group;    /* , or _; 0: none */
+    int precision; /* -1: none */
+    char type;     /* 0: none */
 };
 
 /* A number with sign and digits, padded. The type is one for numbers, or 0. */

@@ -3,15 +3,16 @@
 #include "templates/jinja_format.h"
 
 /* '{0.name!r:>8}'.format(...). A field names an argument and goes on with attributes and
- * items by the template's own rules, so it reaches nothing that the template could not. */
+ * items by the template's own rules, so it reaches nothing that the template could not.
+ */
 
 struct fields {
     struct jj *jj;
     const struct jj_str *f;
     const struct jj_args *args;
-    struct jj_value mapping;        /* of format_map(), or MISSING */
-    size_t next;                    /* the number of the next field without one */
-    int numbering;                  /* 0: not known yet, 1: automatic, 2: by hand */
+    struct jj_value mapping; /* of format_map(), or MISSING */
+    size_t next;             /* the number of the next field without one */
+    int numbering;           /* 0: not known yet, 1: automatic, 2: by hand */
 };
 
 static struct jj_str *expand(struct fields *x, size_t from, size_t to, int depth);
@@ -55,7 +56,8 @@ static struct jj_value argument(struct fields *x, const struct jj_str *name)
         return positional(x, (size_t)i);
     }
     if (x->mapping.type != JJ_MISSING)
-        return jj_item(x->jj, x->mapping, jj_string(jj_str_slice(x->jj, name, 0, name->n)));
+        return jj_item(x->jj, x->mapping,
+                       jj_string(jj_str_slice(x->jj, name, 0, name->n)));
     for (size_t k = 0; k < x->args->n_kw; k++)
         if (jj_str_eq(x->args->kw[k].name, name))
             return x->args->kw[k].value;
@@ -74,8 +76,8 @@ static struct jj_value field_value(struct fields *x, size_t from, size_t to)
         bool attr = x->f->p[at] == '.';
         size_t start = ++at;
         int64_t i;
-        while (at < to && (attr ? x->f->p[at] != '.' && x->f->p[at] != '['
-                                : x->f->p[at] != ']'))
+        while (at < to &&
+               (attr ? x->f->p[at] != '.' && x->f->p[at] != '[' : x->f->p[at] != ']'))
             at++;
         struct jj_str *part = jj_str_slice(x->jj, x->f, start, at);
         if (part->n == 0 || (!attr && at >= to))
@@ -83,8 +85,10 @@ static struct jj_value field_value(struct fields *x, size_t from, size_t to)
         if (attr)
             v = jj_attr(x->jj, v, part);
         else
-            v = jj_item(x->jj, v, all_digits(part) && jj_parse_int(part, 10, &i)
-                                      ? jj_int(i, JINJA_TEMPLATE) : jj_string(part));
+            v = jj_item(x->jj, v,
+                        all_digits(part) && jj_parse_int(part, 10, &i)
+                            ? jj_int(i, JINJA_TEMPLATE)
+                            : jj_string(part));
         at += !attr;
         if (!attr && at < to && x->f->p[at] != '.' && x->f->p[at] != '[')
             jj_fail(x->jj, "only '.' or '[' may follow ']' in a format field");
@@ -133,7 +137,8 @@ static void parse_spec(struct jj *jj, const struct jj_str *s, struct jj_spec *sp
         sp->fill = jj_str_new(jj, sp->zero ? "0" : " ", 1, jj_str_origin(s));
 }
 
-static struct jj_str *format_value(struct jj *jj, struct jj_value v, const struct jj_str *s)
+static struct jj_str *format_value(struct jj *jj, struct jj_value v,
+                                   const struct jj_str *s)
 {
     struct jj_spec sp = { .precision = -1 };
     struct jj_out o;
@@ -143,7 +148,8 @@ static struct jj_str *format_value(struct jj *jj, struct jj_value v, const struc
     parse_spec(jj, s, &sp);
     jj_out_init(&o, jj);
     if (v.type == JJ_STRING) {
-        if ((sp.type && sp.type != 's') || sp.sign || sp.alt || sp.group || sp.align == '=')
+        if ((sp.type && sp.type != 's') || sp.sign || sp.alt || sp.group ||
+            sp.align == '=')
             jj_fail(jj, "the format specifier '%.*s' is not for a string", JJ_TEXT(s));
         jj_format_text(&o, v.u.s, &sp, '<');
     } else if (jj_is_number(v) || v.type == JJ_BIG) {
@@ -196,7 +202,8 @@ static struct jj_str *field(struct fields *x, size_t from, size_t to, int depth)
     if (spec < to && x->f->p[spec] == '!') {
         conversion = spec + 1 < to ? x->f->p[spec + 1] : '\0';
         spec += 2;
-        if (!conversion || !strchr("sra", conversion) || (spec < to && x->f->p[spec] != ':'))
+        if (!conversion || !strchr("sra", conversion) ||
+            (spec < to && x->f->p[spec] != ':'))
             jj_fail(x->jj, "bad conversion in a format field");
     }
     if (conversion == 's')
@@ -217,7 +224,7 @@ static struct jj_str *expand(struct fields *x, size_t from, size_t to, int depth
     if (depth > 1)
         jj_fail(x->jj, "max string recursion exceeded");
     jj_out_init(&o, x->jj);
-    for (size_t at = from; at < to; ) {
+    for (size_t at = from; at < to;) {
         char c = x->f->p[at];
         bool twice = at + 1 < to && x->f->p[at + 1] == c;
         jj_step(x->jj);

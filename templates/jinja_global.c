@@ -7,7 +7,7 @@
 /* Global functions: Jinja2's own, and the two that transformers adds. A variable of the
  * same name hides them. */
 
-enum { MAX_RANGE = 100000 };    /* as Jinja2's sandbox has it */
+enum { MAX_RANGE = 100000 }; /* as Jinja2's sandbox has it */
 
 static struct jj_value fn_range(struct jj *jj, struct jj_value self, struct jj_args *a)
 {
@@ -40,7 +40,8 @@ static struct jj_value fn_dict(struct jj *jj, struct jj_value self, struct jj_ar
     return (struct jj_value){ .type = JJ_DICT, .u.dict = jj_dict_from(jj, a, "dict") };
 }
 
-static struct jj_value fn_namespace(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value fn_namespace(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     (void)self;
     return (struct jj_value){ .type = JJ_NAMESPACE,
@@ -58,7 +59,8 @@ static struct jj_value fn_raise_exception(struct jj *jj, struct jj_value self,
 
 /* English names whatever the locale is. An empty result is also what strftime() says when
  * the room is too small, so a byte is put before it. */
-static struct jj_value fn_strftime_now(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value fn_strftime_now(struct jj *jj, struct jj_value self,
+                                       struct jj_args *a)
 {
     const struct jj_str *format = jj_arg_str(jj, a->v[0], "the format of strftime_now");
     size_t room = 256 + format->n * 32, n;
@@ -108,7 +110,8 @@ static struct jj_value cycler_next(struct jj *jj, struct jj_value self, struct j
     return v;
 }
 
-static struct jj_value cycler_reset(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value cycler_reset(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     (void)jj;
     (void)a;

@@ -3,13 +3,14 @@
 
 /* What the jinja files share; nobody else includes this. Names begin with jj_.
  *
- * Memory: everything a compilation or a rendering makes lives in one arena (struct jj) and
- * goes with it. Nothing is freed alone, so values may be shared and pointed at freely.
+ * Memory: everything a compilation or a rendering makes lives in one arena (struct jj)
+ * and goes with it. Nothing is freed alone, so values may be shared and pointed at
+ * freely.
  *
- * Failure: an interpreter can fail in hundreds of places, each deep inside an expression,
- * and a template cannot catch an error. So jj_fail() fills the caller's struct err and jumps
- * to the one exit in jinja.c, where the arena is released. Nothing below jinja.c may hold
- * memory or a lock outside the arena.
+ * Failure: an interpreter can fail in hundreds of places, each deep inside an
+ * expression, and a template cannot catch an error. So jj_fail() fills the caller's
+ * struct err and jumps to the one exit in jinja.c, where the arena is released. Nothing
+ * below jinja.c may hold memory or a lock outside the arena.
  *
  * Origin: a string is bytes plus where each came from. Most strings have one origin; one
  * that is mixed carries a map, a byte of origin per byte of text. Slices share both. */
@@ -27,7 +28,7 @@ struct jj_node;
 enum jj_type {
     JJ_MISSING,             /* not a value: an argument not given, a variable not set */
     JJ_UNDEFINED, JJ_NONE, JJ_BOOL, JJ_INT, JJ_FLOAT,
-    JJ_BIG,                 /* an integer beyond 64 bits: its digits, only to be printed */
+    JJ_BIG,                 /* an integer beyond 64 bits: its digits, to be printed */
     JJ_STRING,
     JJ_LIST, JJ_TUPLE,
     JJ_VIEW,                /* dict.keys() and the like: sized, iterable, no index */
@@ -82,7 +83,7 @@ struct jj_pair {
     uint32_t hash;
 };
 
-/* Insertion order is kept. index is an open hash of positions + 1, made once n is large. */
+/* Insertion order is kept. index is an open hash of positions + 1, once n is large. */
 struct jj_dict {
     struct jj_pair *v;
     size_t n, cap;
@@ -112,9 +113,9 @@ struct jj_args {
 struct jj;
 typedef struct jj_value jj_fn(struct jj *jj, struct jj_value self, struct jj_args *a);
 
-/* A filter, test, method or global function. params lists the parameters by name, optional
- * ones with '?' behind: jj_invoke() binds arguments to them, and fn finds a->v[i], MISSING
- * where none was given. "*" leaves the arguments as they were passed. */
+/* A filter, test, method or global function. params lists the parameters by name,
+ * optional ones with '?' behind: jj_invoke() binds arguments to them, and fn finds
+ * a->v[i], MISSING where none was given. "*" leaves the arguments as they were passed. */
 struct jj_builtin {
     const char *name;
     jj_fn *fn;
@@ -171,7 +172,7 @@ struct jj {
     unsigned depth, max_depth;
 
     const struct jinja *tmpl;
-    struct jj_value *globals;       /* (symbols) top-level variables, MISSING if not set */
+    struct jj_value *globals;       /* (symbols) of the top level; MISSING: not set */
     struct jj_scope *scope;         /* NULL: the top level */
     struct jj_scope *spare;         /* done, to be used again */
     struct jj_out *out;
@@ -188,7 +189,7 @@ void *jj_array(struct jj *jj, size_t n, size_t size);
 void *jj_grow(struct jj *jj, void *p, size_t old, size_t n);
 void jj_release(struct jj *jj);
 void jj_charge(struct jj *jj, size_t bytes);        /* for work on so many bytes */
-void jj_enter(struct jj *jj);                       /* one level deeper; undo: jj->depth-- */
+void jj_enter(struct jj *jj);                   /* one level deeper; undo: jj->depth-- */
 
 static inline void jj_step(struct jj *jj)
 {
@@ -201,7 +202,8 @@ static inline void jj_step(struct jj *jj)
 #define JJ_TEXT(s) (int)((s)->n < 200 ? (s)->n : 200), (s)->p
 
 struct jj_str *jj_str_new(struct jj *jj, const char *p, size_t n, uint8_t origin);
-struct jj_str *jj_str_slice(struct jj *jj, const struct jj_str *s, size_t from, size_t to);
+struct jj_str *jj_str_slice(struct jj *jj, const struct jj_str *s, size_t from,
+                            size_t to);
 struct jj_str *jj_str_concat(struct jj *jj, struct jj_str *a, struct jj_str *b);
 struct jj_str *jj_str_escape(struct jj *jj, struct jj_str *s);      /* HTML; safe */
 struct jj_str *jj_str_mark(struct jj *jj, const struct jj_str *s, bool safe);
@@ -228,10 +230,10 @@ struct jj_str *jj_out_finish(struct jj_out *o);
 size_t jj_char(const char *p, size_t n, uint32_t *cp);      /* bytes used, at least 1 */
 size_t jj_char_before(const char *p, size_t n, uint32_t *cp);
 size_t jj_chars(const struct jj_str *s);                    /* code points */
-size_t jj_char_at(const struct jj_str *s, size_t from, size_t k);   /* k further: offset */
+size_t jj_char_at(const struct jj_str *s, size_t from, size_t k); /* k further: offset */
 void jj_put(char out[4], size_t *n, uint32_t cp);
 bool jj_is_space(uint32_t cp);
-bool jj_is_word(uint32_t cp);                               /* \w of a regular expression */
+bool jj_is_word(uint32_t cp);                           /* \w of a regular expression */
 bool jj_is_printable(uint32_t cp);
 bool jj_is_linebreak(uint32_t cp);
 enum jj_case { JJ_UPPER, JJ_LOWER, JJ_TITLE, JJ_FOLD };
@@ -280,9 +282,10 @@ struct jj_value jj_range_at(const struct jj_range *r, size_t i);
 struct jj_dict *jj_dict_new(struct jj *jj, size_t cap);
 struct jj_value *jj_dict_get(struct jj *jj, const struct jj_dict *d, struct jj_value key);
 struct jj_value *jj_dict_gets(struct jj *jj, const struct jj_dict *d, const char *key);
-void jj_dict_set(struct jj *jj, struct jj_dict *d, struct jj_value key, struct jj_value v);
+void jj_dict_set(struct jj *jj, struct jj_dict *d, struct jj_value key,
+                 struct jj_value v);
 bool jj_dict_remove(struct jj *jj, struct jj_dict *d, struct jj_value key);
-struct jj_list *jj_dict_list(struct jj *jj, struct jj_value dict, char what);   /* k v i */
+struct jj_list *jj_dict_list(struct jj *jj, struct jj_value dict, char what); /* k v i */
 struct jj_value jj_pair_tuple(struct jj *jj, struct jj_value a, struct jj_value b,
                               uint8_t origin);
 
@@ -321,8 +324,8 @@ const struct jj_builtin *jj_method_of(struct jj_value obj, const struct jj_str *
 /* ---- calls ---- */
 
 struct jj_value jj_call(struct jj *jj, struct jj_value fn, struct jj_args *a);
-struct jj_value jj_invoke(struct jj *jj, const struct jj_builtin *fn, struct jj_value self,
-                          struct jj_args *a, const char *what);
+struct jj_value jj_invoke(struct jj *jj, const struct jj_builtin *fn,
+                          struct jj_value self, struct jj_args *a, const char *what);
 const struct jj_builtin *jj_lookup(const struct jj_builtin *table, const char *name,
                                    size_t n);
 int64_t jj_arg_int(struct jj *jj, struct jj_value v, int64_t missing);
@@ -339,8 +342,9 @@ extern const struct jj_builtin jj_filters_text[], jj_filters_seq[], jj_filters_p
 
 /* ---- methods that filters use too ---- */
 
-struct jj_str *jj_str_replace(struct jj *jj, const struct jj_str *s, const struct jj_str *old,
-                              const struct jj_str *new, int64_t max);
+struct jj_str *jj_str_replace(struct jj *jj, const struct jj_str *s,
+                              const struct jj_str *old, const struct jj_str *new,
+                              int64_t max);
 struct jj_str *jj_str_capitalize(struct jj *jj, const struct jj_str *s);
 bool jj_str_is_case(struct jj *jj, const struct jj_str *s, enum jj_class want);
 struct jj_value jj_str_center(struct jj *jj, struct jj_str *s, int64_t width);

@@ -11,9 +11,9 @@
 
 struct json_style {
     bool ascii, sorted;
-    bool lines;                     /* one item a line, indented */
+    bool lines; /* one item a line, indented */
     struct jj_str *indent;
-    struct jj_str *item, *key;      /* separators; NULL: the usual ones */
+    struct jj_str *item, *key; /* separators; NULL: the usual ones */
 };
 
 static void dump(struct jj_out *o, struct jj_value v, const struct json_style *st,
@@ -21,8 +21,9 @@ static void dump(struct jj_out *o, struct jj_value v, const struct json_style *s
 
 static void dump_escape(struct jj_out *o, uint32_t cp, uint8_t origin)
 {
-    static const char *const plain[] = { ['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n",
-                                         ['\f'] = "\\f", ['\r'] = "\\r" };
+    static const char *const plain[] = {
+        ['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f", ['\r'] = "\\r"
+    };
     char text[16];
 
     if (cp == '"' || cp == '\\')
@@ -132,8 +133,8 @@ static void dump_list(struct jj_out *o, struct jj_value v, const struct json_sty
     jj_out_text(o, "]", v.origin);
 }
 
-/* The positions of a dictionary's pairs by key, by insertion sort: sorted dumps are rare and
- * their dictionaries small. The work is charged by jj_order(). */
+/* The positions of a dictionary's pairs by key, by insertion sort: sorted dumps are rare
+ * and their dictionaries small. The work is charged by jj_order(). */
 static size_t *sorted_pairs(struct jj *jj, const struct jj_dict *d)
 {
     size_t *at = jj_array(jj, d->n + 1, sizeof *at);

@@ -8,12 +8,13 @@
  * lstrip_blocks:
  *
  *   {%- {{- {#-   strip all white space before      -%} -}} -#}   ... and all behind
- *   {%  {#        strip spaces and tabs before, if only they stand between the tag and the
- *                 start of its line; {%+ {#+ keep them
+ *   {%  {#        strip spaces and tabs before, if only they stand between the tag and
+ * the start of its line; {%+ {#+ keep them
  *   %}  #}        swallow one line break behind; +%} +#} keep it
  *
- * {{ }} strips nothing by itself. Line breaks become \n, and one at the end of the template
- * is dropped. Inside brackets an end tag is no end tag, so {{ {'a': {}} }} works. */
+ * {{ }} strips nothing by itself. Line breaks become \n, and one at the end of the
+ * template is dropped. Inside brackets an end tag is no end tag, so {{ {'a': {}} }}
+ * works. */
 
 enum { MAX_BRACKETS = 256 };
 
@@ -22,8 +23,8 @@ struct lexer {
     const char *p;
     size_t n, at;
     int line;
-    size_t counted;             /* lines are counted up to here */
-    bool line_start;            /* the last token ended with a line break */
+    size_t counted;  /* lines are counted up to here */
+    bool line_start; /* the last token ended with a line break */
     char brackets[MAX_BRACKETS];
     size_t n_brackets;
     struct jj_tokens *out;
@@ -33,13 +34,15 @@ static const struct {
     const char *text;
     enum jj_token_kind kind;
 } operators[] = {
-    { "//", JJ_T_FLOORDIV }, { "**", JJ_T_POW }, { "==", JJ_T_EQ }, { "!=", JJ_T_NE },
-    { ">=", JJ_T_GE }, { "<=", JJ_T_LE }, { "+", JJ_T_ADD }, { "-", JJ_T_SUB },
-    { "/", JJ_T_DIV }, { "*", JJ_T_MUL }, { "%", JJ_T_MOD }, { "~", JJ_T_TILDE },
-    { "[", JJ_T_LBRACKET }, { "]", JJ_T_RBRACKET }, { "(", JJ_T_LPAREN },
-    { ")", JJ_T_RPAREN }, { "{", JJ_T_LBRACE }, { "}", JJ_T_RBRACE }, { ">", JJ_T_GT },
-    { "<", JJ_T_LT }, { "=", JJ_T_ASSIGN }, { ".", JJ_T_DOT }, { ":", JJ_T_COLON },
-    { "|", JJ_T_PIPE }, { ",", JJ_T_COMMA }, { ";", JJ_T_SEMICOLON },
+    { "//", JJ_T_FLOORDIV }, { "**", JJ_T_POW },      { "==", JJ_T_EQ },
+    { "!=", JJ_T_NE },       { ">=", JJ_T_GE },       { "<=", JJ_T_LE },
+    { "+", JJ_T_ADD },       { "-", JJ_T_SUB },       { "/", JJ_T_DIV },
+    { "*", JJ_T_MUL },       { "%", JJ_T_MOD },       { "~", JJ_T_TILDE },
+    { "[", JJ_T_LBRACKET },  { "]", JJ_T_RBRACKET },  { "(", JJ_T_LPAREN },
+    { ")", JJ_T_RPAREN },    { "{", JJ_T_LBRACE },    { "}", JJ_T_RBRACE },
+    { ">", JJ_T_GT },        { "<", JJ_T_LT },        { "=", JJ_T_ASSIGN },
+    { ".", JJ_T_DOT },       { ":", JJ_T_COLON },     { "|", JJ_T_PIPE },
+    { ",", JJ_T_COMMA },     { ";", JJ_T_SEMICOLON },
 };
 
 static char ahead(const struct lexer *x, size_t k)
@@ -61,7 +64,8 @@ static void count_lines(struct lexer *x, size_t to)
     x->jj->line = x->line;
 }
 
-static struct jj_token *emit(struct lexer *x, enum jj_token_kind kind, size_t from, size_t to)
+static struct jj_token *emit(struct lexer *x, enum jj_token_kind kind, size_t from,
+                             size_t to)
 {
     struct jj_tokens *o = x->out;
 
@@ -71,8 +75,9 @@ static struct jj_token *emit(struct lexer *x, enum jj_token_kind kind, size_t fr
         o->v = jj_grow(x->jj, o->v, o->cap * sizeof *o->v, cap * sizeof *o->v);
         o->cap = cap;
     }
-    o->v[o->n] = (struct jj_token){ .kind = kind, .line = x->line, .p = x->p + from,
-                                    .n = to - from };
+    o->v[o->n] = (struct jj_token){
+        .kind = kind, .line = x->line, .p = x->p + from, .n = to - from
+    };
     return &o->v[o->n++];
 }
 
@@ -102,8 +107,8 @@ static size_t skip_space_back(const struct lexer *x, size_t from, size_t to)
     return to;
 }
 
-/* Emit the text [from, to) in front of a tag whose sign is given; variable tags strip only
- * on demand. */
+/* Emit the text [from, to) in front of a tag whose sign is given; variable tags strip
+ * only on demand. */
 static void emit_data(struct lexer *x, size_t from, size_t to, char sign, bool variable)
 {
     size_t end = to;
@@ -137,10 +142,18 @@ static size_t after_tag(struct lexer *x, size_t at, char sign, bool trim)
 
 /* ---- inside a tag ---- */
 
-static bool is_name_char(char c)
+/* The end of the letters, digits and underscores at at. */
+static size_t skip_word(const struct lexer *x, size_t at)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || (unsigned char)c >= 0x80;
+    uint32_t cp;
+
+    while (at < x->n) {
+        size_t len = jj_char(x->p + at, x->n - at, &cp);
+        if (!jj_is_word(cp))
+            break;
+        at += len;
+    }
+    return at;
 }
 
 static bool is_digit(char c)
@@ -151,8 +164,8 @@ static bool is_digit(char c)
 /* Digits with single underscores between them. */
 static size_t skip_digits(const struct lexer *x, size_t at)
 {
-    while (at < x->n && (is_digit(x->p[at]) || (x->p[at] == '_' && at + 1 < x->n &&
-                                                is_digit(x->p[at + 1]))))
+    while (at < x->n && (is_digit(x->p[at]) ||
+                         (x->p[at] == '_' && at + 1 < x->n && is_digit(x->p[at + 1]))))
         at++;
     return at;
 }
@@ -178,14 +191,11 @@ static size_t int_end(const struct lexer *x)
     char c = (char)(ahead(x, 1) | 0x20);
     size_t at = x->at + 2;
 
-    if (ahead(x, 0) == '0' && (c == 'x' || c == 'o' || c == 'b')) {
-        while (at < x->n && (is_name_char(x->p[at])))
-            at++;
-        return at;
-    }
+    if (ahead(x, 0) == '0' && (c == 'x' || c == 'o' || c == 'b'))
+        return skip_word(x, at);
     if (ahead(x, 0) != '0')
         return skip_digits(x, x->at);
-    for (at = x->at + 1; at < x->n && (x->p[at] == '0' || x->p[at] == '_'); )
+    for (at = x->at + 1; at < x->n && (x->p[at] == '0' || x->p[at] == '_');)
         at++;
     return at;
 }
@@ -217,10 +227,10 @@ static void lex_number(struct lexer *x)
 
 static int hex_digit(char c)
 {
-    return c >= '0' && c <= '9'           ? c - '0'
-           : c >= 'a' && c <= 'f'         ? c - 'a' + 10
-           : c >= 'A' && c <= 'F'         ? c - 'A' + 10
-                                          : -1;
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* \xHH \uHHHH \UHHHHHHHH: the character; at stands behind the letter. */
@@ -292,7 +302,7 @@ static void lex_string(struct lexer *x)
     if (end >= x->n)
         jj_fail(x->jj, "a string is not closed");
     jj_out_init(&o, x->jj);
-    for (size_t i = from; i < end; ) {
+    for (size_t i = from; i < end;) {
         if (x->p[i] == '\\') {
             i = unescape(x, &o, i + 1, end);
             continue;
@@ -320,7 +330,8 @@ static void balance(struct lexer *x, char c)
         if (x->n_brackets == 0)
             jj_fail(x->jj, "unexpected '%c'", c);
         if (x->brackets[--x->n_brackets] != c)
-            jj_fail(x->jj, "unexpected '%c', expected '%c'", c, x->brackets[x->n_brackets]);
+            jj_fail(x->jj, "unexpected '%c', expected '%c'", c,
+                    x->brackets[x->n_brackets]);
     }
 }
 
@@ -344,7 +355,8 @@ static void lex_operator(struct lexer *x)
 static bool lex_tag_end(struct lexer *x, bool variable)
 {
     const char *end = variable ? "}}" : "%}";
-    char sign = ahead(x, 0) == '-' || (ahead(x, 0) == '+' && !variable) ? ahead(x, 0) : '\0';
+    char sign =
+        ahead(x, 0) == '-' || (ahead(x, 0) == '+' && !variable) ? ahead(x, 0) : '\0';
     size_t at = x->at + (sign != '\0');
 
     if (x->n_brackets || !starts(x, at, end))
@@ -366,14 +378,12 @@ static void lex_tag(struct lexer *x, bool variable)
             return;
 
         char c = x->p[x->at];
+        size_t word = skip_word(x, x->at);
         if (is_digit(c)) {
             lex_number(x);
-        } else if (is_name_char(c)) {
-            size_t end = x->at;
-            while (end < x->n && is_name_char(x->p[end]))
-                end++;
-            emit(x, JJ_T_NAME, x->at, end);
-            x->at = end;
+        } else if (word > x->at) {
+            emit(x, JJ_T_NAME, x->at, word);
+            x->at = word;
         } else if (c == '\'' || c == '"') {
             lex_string(x);
         } else {
@@ -453,7 +463,7 @@ static void lex_open(struct lexer *x, size_t from, size_t at)
 
 static void lex_all(struct lexer *x)
 {
-    for (size_t from = 0, at = 0; from < x->n; ) {
+    for (size_t from = 0, at = 0; from < x->n;) {
         const char *brace = at < x->n ? memchr(x->p + at, '{', x->n - at) : NULL;
         if (!brace || brace + 1 == x->p + x->n) {
             emit_data(x, from, x->n, '+', true);

@@ -3,20 +3,20 @@
 #include "templates/jinja_ast.h"
 
 /* {% for %}, and the variable loop in it. With a test (for x in y if test) items are let
- * through one by one as they are asked for, so that a test sees what the body has changed;
- * loop.last looks one ahead, loop.length asks for all. */
+ * through one by one as they are asked for, so that a test sees what the body has
+ * changed; loop.last looks one ahead, loop.length asks for all. */
 
 struct jj_loop {
     const struct jj_node *node;
-    struct jj_list *items;          /* without a test: what is gone through, live */
-    const struct jj_range *range;   /* ... or this */
-    struct jj_list *source;         /* with a test: where items come from */
-    size_t next;                    /* in source */
-    size_t at;                      /* loop.index0 */
+    struct jj_list *items;        /* without a test: what is gone through, live */
+    const struct jj_range *range; /* ... or this */
+    struct jj_list *source;       /* with a test: where items come from */
+    size_t next;                  /* in source */
+    size_t at;                    /* loop.index0 */
     unsigned depth0;
     struct jj_scope *outer;
-    struct jj_value changed;        /* the last arguments of loop.changed(), a tuple */
-    bool over;                      /* outer may be in use for something else */
+    struct jj_value changed; /* the last arguments of loop.changed(), a tuple */
+    bool over;               /* outer may be in use for something else */
 };
 
 static bool passes(struct jj *jj, struct jj_loop *loop, struct jj_value item)
@@ -77,9 +77,10 @@ static void loop_init(struct jj *jj, struct jj_loop *loop, const struct jj_node 
     }
 }
 
-/* As in Jinja2, else also follows a loop whose every pass ended with break or continue. */
-static enum jj_flow loop_run(struct jj *jj, const struct jj_node *node, struct jj_value over,
-                             unsigned depth0)
+/* As in Jinja2, else also follows a loop whose every pass ended with break or continue.
+ */
+static enum jj_flow loop_run(struct jj *jj, const struct jj_node *node,
+                             struct jj_value over, unsigned depth0)
 {
     struct jj_loop *loop = jj_alloc(jj, sizeof *loop);
     struct jj_value self = { .type = JJ_LOOP, .u.loop = loop }, item;
@@ -152,7 +153,8 @@ static struct jj_value neighbour(struct jj *jj, struct jj_loop *loop, bool next)
     return v;
 }
 
-struct jj_value jj_loop_attr(struct jj *jj, struct jj_loop *loop, const struct jj_str *name)
+struct jj_value jj_loop_attr(struct jj *jj, struct jj_loop *loop,
+                             const struct jj_str *name)
 {
     struct jj_value v;
 
@@ -186,7 +188,8 @@ static struct jj_value loop_cycle(struct jj *jj, struct jj_value self, struct jj
     return a->v[self.u.loop->at % a->n];
 }
 
-static struct jj_value loop_changed(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value loop_changed(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     struct jj_loop *loop = self.u.loop;
     struct jj_list *l = jj_list_new(jj, a->n);

@@ -66,13 +66,13 @@ static void bind_rest(struct jj *jj, const struct jj_macro *m, struct jj_args *a
         jj_set_var(jj, t->sym_kwargs, rest_named(jj, a));
     for (size_t i = 0; i < a->n_kw && !(node->takes & JJ_TAKES_KWARGS); i++)
         if (a->kw[i].name)
-            jj_fail(jj, "macro '%s' takes no keyword argument '%.*s'", macro_name(jj, m)->p,
-                    JJ_TEXT(a->kw[i].name));
+            jj_fail(jj, "macro '%s' takes no keyword argument '%.*s'",
+                    macro_name(jj, m)->p, JJ_TEXT(a->kw[i].name));
     if (node->takes & JJ_TAKES_VARARGS)
         jj_set_var(jj, t->sym_varargs, rest_positional(jj, a, node->list.n));
     else if (a->n > node->list.n)
-        jj_fail(jj, "macro '%s' takes not more than %zu argument(s)", macro_name(jj, m)->p,
-                node->list.n);
+        jj_fail(jj, "macro '%s' takes not more than %zu argument(s)",
+                macro_name(jj, m)->p, node->list.n);
 }
 
 static struct jj_value not_provided(struct jj *jj, const struct jj_str *name)
@@ -129,7 +129,8 @@ struct jj_value jj_macro_call(struct jj *jj, struct jj_macro *m, struct jj_args 
 
 enum { MAX_PARAMS = 6 };
 
-const struct jj_builtin *jj_lookup(const struct jj_builtin *table, const char *name, size_t n)
+const struct jj_builtin *jj_lookup(const struct jj_builtin *table, const char *name,
+                                   size_t n)
 {
     for (; table->name; table++)
         if (table->name[0] == (n ? name[0] : '\0') && strlen(table->name) == n &&
@@ -152,13 +153,13 @@ static bool next_param(const char **at, struct jj_str *name, bool *optional)
     return name->n > 0;
 }
 
-struct jj_value jj_invoke(struct jj *jj, const struct jj_builtin *fn, struct jj_value self,
-                          struct jj_args *a, const char *what)
+struct jj_value jj_invoke(struct jj *jj, const struct jj_builtin *fn,
+                          struct jj_value self, struct jj_args *a, const char *what)
 {
     struct jj_value v[MAX_PARAMS];
     struct jj_args bound = { .v = v };
     const char *at = fn->params;
-    struct jj_str name = {0};
+    struct jj_str name = { 0 };
     bool optional;
 
     jj_step(jj);
@@ -167,11 +168,12 @@ struct jj_value jj_invoke(struct jj *jj, const struct jj_builtin *fn, struct jj_
     for (; next_param(&at, &name, &optional) && bound.n < MAX_PARAMS; bound.n++) {
         v[bound.n] = bound.n < a->n ? a->v[bound.n] : take_named(a, &name);
         if (v[bound.n].type == JJ_MISSING && !optional)
-            jj_fail(jj, "%s%s() misses its argument '%.*s'", what, fn->name, JJ_TEXT(&name));
+            jj_fail(jj, "%s%s() misses its argument '%.*s'", what, fn->name,
+                    JJ_TEXT(&name));
     }
     if (a->n > bound.n)
-        jj_fail(jj, "%s%s() takes at most %zu arguments (%zu given)", what, fn->name, bound.n,
-                a->n);
+        jj_fail(jj, "%s%s() takes at most %zu arguments (%zu given)", what, fn->name,
+                bound.n, a->n);
     for (size_t i = 0; i < a->n_kw; i++)
         if (a->kw[i].name)
             jj_fail(jj, "%s%s() got an unexpected argument '%.*s'", what, fn->name,

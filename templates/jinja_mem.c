@@ -8,9 +8,10 @@
 #include "base/mem.h"
 #include "templates/jinja_int.h"
 
-/* The arena: blocks of memory that are only ever added to. Every piece of LARGE bytes or more
- * has a block of its own, and no smaller one has, so that text which grows to megabytes is
- * moved by realloc() and leaves no copies of itself behind. The limit counts whole blocks. */
+/* The arena: blocks of memory that are only ever added to. Every piece of LARGE bytes or
+ * more has a block of its own, and no smaller one has, so that text which grows to
+ * megabytes is moved by realloc() and leaves no copies of itself behind. The limit counts
+ * whole blocks. */
 
 enum { BLOCK = 32 * 1024, LARGE = 8 * 1024, ALIGN = 16 };
 
@@ -94,8 +95,8 @@ void *jj_array(struct jj *jj, size_t n, size_t size)
     return jj_alloc(jj, n * size);
 }
 
-/* A block of its own is moved whole; its neighbour in the list is found by walking, which is
- * short because only large pieces are there. */
+/* A block of its own is moved whole; its neighbour in the list is found by walking, which
+ * is short because only large pieces are there. */
 static void *grow_own(struct jj *jj, struct jj_block *own, size_t n)
 {
     struct jj_block **at = &jj->blocks;
@@ -120,8 +121,8 @@ void *jj_grow(struct jj *jj, void *p, size_t old, size_t n)
     if (n > SIZE_MAX / 2)
         jj_fail(jj, "the template needs more than %zu MiB of memory", jj->memory >> 20);
     if (p && old >= LARGE)
-        return grow_own(jj, (struct jj_block *)((char *)p - offsetof(struct jj_block, data)),
-                        n);
+        return grow_own(
+            jj, (struct jj_block *)((char *)p - offsetof(struct jj_block, data)), n);
     if (p && b && n < LARGE && (char *)p + old == b->data + b->used &&
         b->cap - b->used >= n - old) {
         b->used += n - old;

@@ -26,7 +26,8 @@ static struct jj_value str_lower(struct jj *jj, struct jj_value self, struct jj_
     return jj_string(jj_str_case(jj, self.u.s, JJ_LOWER));
 }
 
-static struct jj_value str_casefold(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_casefold(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     (void)a;
     return jj_string(jj_str_case(jj, self.u.s, JJ_FOLD));
@@ -44,7 +45,8 @@ struct jj_str *jj_str_capitalize(struct jj *jj, const struct jj_str *s)
     return finish(&o, s).u.s;
 }
 
-static struct jj_value str_capitalize(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_capitalize(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     (void)a;
     return jj_string(jj_str_capitalize(jj, self.u.s));
@@ -69,7 +71,8 @@ static struct jj_value str_title(struct jj *jj, struct jj_value self, struct jj_
     return finish(&o, s);
 }
 
-static struct jj_value str_swapcase(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_swapcase(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     const struct jj_str *s = self.u.s;
     struct jj_out o;
@@ -99,7 +102,7 @@ static bool all(struct jj *jj, const struct jj_str *s, char_test *test)
     uint32_t cp;
 
     jj_charge(jj, s->n);
-    for (size_t i = 0; i < s->n; ) {
+    for (size_t i = 0; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         if (!test(cp))
             return false;
@@ -142,11 +145,11 @@ static struct jj_value nonempty(struct jj *jj, struct jj_value self, char_test *
     return jj_bool(self.u.s->n > 0 && all(jj, self.u.s, test));
 }
 
-#define STR_IS(name, test) \
+#define STR_IS(name, test)                                                              \
     static struct jj_value name(struct jj *jj, struct jj_value self, struct jj_args *a) \
-    { \
-        (void)a; \
-        return nonempty(jj, self, test); \
+    {                                                                                   \
+        (void)a;                                                                        \
+        return nonempty(jj, self, test);                                                \
     }
 
 STR_IS(str_isalpha, is_alpha)
@@ -188,7 +191,7 @@ bool jj_str_is_case(struct jj *jj, const struct jj_str *s, enum jj_class want)
     uint32_t cp;
 
     jj_charge(jj, s->n);
-    for (size_t i = 0; i < s->n; ) {
+    for (size_t i = 0; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         if (jj_is(cp, want))
             any = true;
@@ -218,7 +221,7 @@ static struct jj_value str_istitle(struct jj *jj, struct jj_value self, struct j
 
     (void)a;
     jj_charge(jj, s->n);
-    for (size_t i = 0; i < s->n; ) {
+    for (size_t i = 0; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         bool upper = jj_is(cp, JJ_IS_UPPER) || jj_is(cp, JJ_IS_TITLE);
         bool lower = jj_is(cp, JJ_IS_LOWER);
@@ -251,8 +254,8 @@ static struct jj_value justify(struct jj *jj, struct jj_str *s, int64_t width,
     return finish(&o, s);
 }
 
-static struct jj_value justify_args(struct jj *jj, struct jj_value self, struct jj_args *a,
-                                    int left)
+static struct jj_value justify_args(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a, int left)
 {
     struct jj_str *fill = a->v[1].type == JJ_MISSING
                               ? jj_text(jj, " ").u.s
@@ -290,15 +293,17 @@ static struct jj_value str_zfill(struct jj *jj, struct jj_value self, struct jj_
     struct jj_str *digits = jj_str_slice(jj, s, sign, s->n);
     struct jj_out o;
 
-    digits = justify(jj, digits, jj_arg_int(jj, a->v[0], 0) - sign, jj_text(jj, "0").u.s,
-                     2).u.s;
+    digits =
+        justify(jj, digits, jj_arg_int(jj, a->v[0], 0) - sign, jj_text(jj, "0").u.s, 2)
+            .u.s;
     jj_out_init(&o, jj);
     jj_out_part(&o, s, 0, sign);
     jj_out_str(&o, digits);
     return finish(&o, s);
 }
 
-static struct jj_value str_expandtabs(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_expandtabs(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     const struct jj_str *s = self.u.s;
     int64_t size = jj_arg_int(jj, a->v[0], 8), column = 0;

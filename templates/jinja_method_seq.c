@@ -95,7 +95,8 @@ static struct jj_value list_clear(struct jj *jj, struct jj_value self, struct jj
     return jj_none();
 }
 
-static struct jj_value list_reverse(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value list_reverse(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     struct jj_list *l = self.u.l;
 
@@ -162,7 +163,8 @@ const struct jj_builtin jj_tuple_methods[] = {
 
 /* ---- dict ---- */
 
-static struct jj_value view(struct jj *jj, struct jj_value dict, char what, const char *name)
+static struct jj_value view(struct jj *jj, struct jj_value dict, char what,
+                            const char *name)
 {
     struct jj_list *l = jj_dict_list(jj, dict, what);
 
@@ -207,7 +209,8 @@ static struct jj_value dict_pop(struct jj *jj, struct jj_value self, struct jj_a
     return v;
 }
 
-static struct jj_value dict_popitem(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value dict_popitem(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     struct jj_dict *d = self.u.dict;
 
@@ -250,7 +253,8 @@ static struct jj_value dict_copy(struct jj *jj, struct jj_value self, struct jj_
     return v;
 }
 
-static void update(struct jj *jj, struct jj_dict *to, struct jj_value from, const char *what)
+static void update(struct jj *jj, struct jj_dict *to, struct jj_value from,
+                   const char *what)
 {
     if (from.type == JJ_DICT) {
         for (size_t i = 0; i < from.u.dict->n; i++)
@@ -261,7 +265,8 @@ static void update(struct jj *jj, struct jj_dict *to, struct jj_value from, cons
     for (size_t i = 0; i < l->n; i++) {
         const struct jj_list *pair = jj_items(jj, l->v[i]);
         if (pair->n != 2)
-            jj_fail(jj, "%s: element %zu has length %zu; 2 is required", what, i, pair->n);
+            jj_fail(jj, "%s: element %zu has length %zu; 2 is required", what, i,
+                    pair->n);
         jj_dict_set(jj, to, pair->v[0], pair->v[1]);
     }
 }

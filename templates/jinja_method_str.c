@@ -3,15 +3,16 @@
 #include "templates/jinja_int.h"
 
 /* Methods of str that look for something, cut, or put together. Slices of the string keep
- * its origin byte by byte. What replace() puts in place of conversation text counts as the
- * conversation's, since the conversation decided that it stands there. */
+ * its origin byte by byte. What replace() puts in place of conversation text counts as
+ * the conversation's, since the conversation decided that it stands there. */
 
 static struct jj_value same_kind(struct jj *jj, const struct jj_str *of, struct jj_str *s)
 {
     return jj_string(s->safe == of->safe ? s : jj_str_mark(jj, s, of->safe));
 }
 
-static struct jj_value slice(struct jj *jj, const struct jj_str *s, size_t from, size_t to)
+static struct jj_value slice(struct jj *jj, const struct jj_str *s, size_t from,
+                             size_t to)
 {
     return jj_string(jj_str_slice(jj, s, from, to));
 }
@@ -27,7 +28,8 @@ static struct jj_value strip(struct jj *jj, struct jj_value self, struct jj_valu
                              bool left, bool right)
 {
     const struct jj_str *s = self.u.s;
-    const struct jj_str *set = jj_given(chars) ? jj_arg_str(jj, chars, "strip arg") : NULL;
+    const struct jj_str *set =
+        jj_given(chars) ? jj_arg_str(jj, chars, "strip arg") : NULL;
     size_t from = 0, to = s->n;
     uint32_t cp;
 
@@ -188,7 +190,8 @@ static struct jj_value str_rsplit(struct jj *jj, struct jj_value self, struct jj
     return split(jj, self.u.s, a, true);
 }
 
-static struct jj_value str_splitlines(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_splitlines(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     const struct jj_str *s = self.u.s;
     bool keep = jj_arg_bool(jj, a->v[0], false);
@@ -198,7 +201,7 @@ static struct jj_value str_splitlines(struct jj *jj, struct jj_value self, struc
     jj_charge(jj, s->n);
     for (size_t from = 0, at = 0; from < s->n; from = at) {
         size_t end = s->n;
-        for (at = from; at < s->n; ) {
+        for (at = from; at < s->n;) {
             size_t len = jj_char(s->p + at, s->n - at, &cp);
             if (jj_is_linebreak(cp)) {
                 end = at;
@@ -233,30 +236,34 @@ static struct jj_value partition(struct jj *jj, const struct jj_str *s, struct j
     jj_charge(jj, right && sep->n > 16 ? s->n * sep->n : s->n * 16);
     at = right ? jj_str_rfind(s, sep, s->n) : jj_str_find(s, sep, 0);
     if (at == JJ_NPOS)
-        return three(jj, s, right ? (const size_t[]){ 0, 0, 0, s->n }
-                                  : (const size_t[]){ 0, s->n, s->n, s->n });
+        return three(jj, s,
+                     right ? (const size_t[]){ 0, 0, 0, s->n }
+                           : (const size_t[]){ 0, s->n, s->n, s->n });
     return three(jj, s, (const size_t[]){ 0, at, at + sep->n, s->n });
 }
 
-static struct jj_value str_partition(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_partition(struct jj *jj, struct jj_value self,
+                                     struct jj_args *a)
 {
     return partition(jj, self.u.s, a, false);
 }
 
-static struct jj_value str_rpartition(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_rpartition(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     return partition(jj, self.u.s, a, true);
 }
 
 /* ---- find ---- */
 
-/* The part of s that start and end (in characters) leave; false when start is behind it. */
+/* The part of s that start and end (in characters) leave; false when start is behind it.
+ */
 static bool window(struct jj *jj, const struct jj_str *s, struct jj_value start,
                    struct jj_value end, size_t out[2])
 {
     const struct jj_value all = jj_none();
-    const struct jj_value at[3] = { jj_given(start) ? start : all, jj_given(end) ? end : all,
-                                    all };
+    const struct jj_value at[3] = { jj_given(start) ? start : all,
+                                    jj_given(end) ? end : all, all };
 
     jj_charge(jj, s->n * 2);
     if (!jj_given(start) && !jj_given(end)) {
@@ -345,6 +352,8 @@ static struct jj_value affix(struct jj *jj, const struct jj_str *s, struct jj_ar
     const char *what = end ? "endswith first arg" : "startswith first arg";
     size_t w[2];
 
+    if (a->v[0].type != JJ_TUPLE)
+        jj_arg_str(jj, a->v[0], what);
     if (!window(jj, s, a->v[1], a->v[2], w))
         return jj_bool(false);
     struct jj_str *part = jj_str_slice(jj, s, w[0], w[1]);
@@ -356,12 +365,14 @@ static struct jj_value affix(struct jj *jj, const struct jj_str *s, struct jj_ar
     return jj_bool(false);
 }
 
-static struct jj_value str_startswith(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_startswith(struct jj *jj, struct jj_value self,
+                                      struct jj_args *a)
 {
     return affix(jj, self.u.s, a, false);
 }
 
-static struct jj_value str_endswith(struct jj *jj, struct jj_value self, struct jj_args *a)
+static struct jj_value str_endswith(struct jj *jj, struct jj_value self,
+                                    struct jj_args *a)
 {
     return affix(jj, self.u.s, a, true);
 }
@@ -384,8 +395,8 @@ static struct jj_value str_removesuffix(struct jj *jj, struct jj_value self,
 
 /* ---- replace, join ---- */
 
-static void out_replacement(struct jj_out *o, const struct jj_str *s, size_t from, size_t to,
-                            const struct jj_str *new)
+static void out_replacement(struct jj_out *o, const struct jj_str *s, size_t from,
+                            size_t to, const struct jj_str *new)
 {
     size_t i = from < s->n ? from : s->n ? s->n - 1 : 0;
     bool foreign = jj_str_origin_at(s, i) == JINJA_CONVERSATION;
@@ -399,8 +410,8 @@ static void out_replacement(struct jj_out *o, const struct jj_str *s, size_t fro
 }
 
 /* An empty old stands before every character and at the end. */
-static void replace_empty(struct jj_out *o, const struct jj_str *s, const struct jj_str *new,
-                          int64_t max)
+static void replace_empty(struct jj_out *o, const struct jj_str *s,
+                          const struct jj_str *new, int64_t max)
 {
     for (size_t at = 0, end; at <= s->n; at = end) {
         jj_step(o->jj);
@@ -414,8 +425,9 @@ static void replace_empty(struct jj_out *o, const struct jj_str *s, const struct
     }
 }
 
-struct jj_str *jj_str_replace(struct jj *jj, const struct jj_str *s, const struct jj_str *old,
-                              const struct jj_str *new, int64_t max)
+struct jj_str *jj_str_replace(struct jj *jj, const struct jj_str *s,
+                              const struct jj_str *old, const struct jj_str *new,
+                              int64_t max)
 {
     struct jj_out o;
     size_t from = 0, at;
@@ -442,9 +454,10 @@ static struct jj_value str_replace(struct jj *jj, struct jj_value self, struct j
 
     if (s->safe)
         new = jj_str_escape(jj, new);
-    return same_kind(jj, s, jj_str_replace(jj, s, jj_arg_str(jj, a->v[0],
-                                                             "replace() argument 1"),
-                                           new, jj_arg_int(jj, a->v[2], -1)));
+    return same_kind(jj, s,
+                     jj_str_replace(jj, s,
+                                    jj_arg_str(jj, a->v[0], "replace() argument 1"), new,
+                                    jj_arg_int(jj, a->v[2], -1)));
 }
 
 static struct jj_value str_join(struct jj *jj, struct jj_value self, struct jj_args *a)

@@ -117,8 +117,8 @@ static void float_digits(char *text, double d, const struct jj_spec *sp)
 
     if (isnan(d) || isinf(d)) {
         bool upper = type == 'F' || type == 'E' || type == 'G';
-        snprintf(text, ROOM, "%s%s", isnan(d) ? (upper ? "NAN" : "nan")
-                                              : (upper ? "INF" : "inf"),
+        snprintf(text, ROOM, "%s%s",
+                 isnan(d) ? (upper ? "NAN" : "nan") : (upper ? "INF" : "inf"),
                  type == '%' ? "%" : "");
         return;
     }
@@ -133,15 +133,17 @@ static void float_digits(char *text, double d, const struct jj_spec *sp)
     if ((type == 'g' || type == 'G') && precision == 0)
         precision = 1;
     format[4] = type == '%' ? 'f' : type;
-    snprintf(text, ROOM - 2, sp->alt ? format : (memmove(format + 1, format + 2, 5), format),
-             precision, type == '%' ? d * 100 : d);
+    snprintf(text, ROOM - 2,
+             sp->alt ? format : (memmove(format + 1, format + 2, 5), format), precision,
+             type == '%' ? d * 100 : d);
     fix_radix(text);
     if (type == '%')
         strcat(text, "%");
 }
 
 /* Separators between groups of digits, up to the point. */
-static struct jj_str *grouped(struct jj *jj, const struct jj_str *s, char group, size_t size)
+static struct jj_str *grouped(struct jj *jj, const struct jj_str *s, char group,
+                              size_t size)
 {
     size_t whole = 0;
     struct jj_out o;
@@ -164,7 +166,10 @@ static void put_number(struct jj_out *o, bool negative, const char *prefix,
                        const char *digits, uint8_t origin, const struct jj_spec *sp)
 {
     char head[8];
-    const char *sign = negative ? "-" : sp->sign == '+' ? "+" : sp->sign == ' ' ? " " : "";
+    const char *sign = negative          ? "-"
+                       : sp->sign == '+' ? "+"
+                       : sp->sign == ' ' ? " "
+                                         : "";
     struct jj_str body = { .p = digits, .n = strlen(digits), .origin = origin };
     struct jj_str *text = &body;
 
@@ -172,9 +177,11 @@ static void put_number(struct jj_out *o, bool negative, const char *prefix,
     if (sp->group && sp->zero && sp->width > 0)
         jj_fail(o->jj, "a format with both leading zeros and groups of digits");
     if (sp->group)
-        text = grouped(o->jj, &body, sp->group, *prefix || sp->type == 'x' ||
-                                                sp->type == 'X' || sp->type == 'b' ||
-                                                sp->type == 'o' ? 4 : 3);
+        text = grouped(o->jj, &body, sp->group,
+                       *prefix || sp->type == 'x' || sp->type == 'X' || sp->type == 'b' ||
+                               sp->type == 'o'
+                           ? 4
+                           : 3);
     struct jj_str before = { .p = head, .n = strlen(head), .origin = origin };
     put(o, &before, text, sp, sp->align ? sp->align : sp->zero ? '=' : '>');
 }
@@ -183,8 +190,10 @@ static void format_int(struct jj_out *o, struct jj_value v, const struct jj_spec
 {
     int64_t i = jj_arg_int(o->jj, v, 0);
     uint64_t u = i < 0 ? -(uint64_t)i : (uint64_t)i;
-    unsigned base = sp->type == 'x' || sp->type == 'X' ? 16 : sp->type == 'o' ? 8
-                    : sp->type == 'b' ? 2 : 10;
+    unsigned base = sp->type == 'x' || sp->type == 'X' ? 16
+                    : sp->type == 'o'                  ? 8
+                    : sp->type == 'b'                  ? 2
+                                                       : 10;
     char text[80], prefix[3] = { '0', sp->type, '\0' };
 
     if (sp->precision >= 0)
@@ -262,8 +271,11 @@ struct jj_str *jj_format_repr(struct jj *jj, struct jj_value v, bool ascii)
         uint32_t cp;
         char text[16];
         len = jj_char(s->p + i, s->n - i, &cp);
-        snprintf(text, sizeof text, cp < 0x100 ? "\\x%02x" : cp < 0x10000 ? "\\u%04x"
-                                                                          : "\\U%08x", cp);
+        snprintf(text, sizeof text,
+                 cp < 0x100     ? "\\x%02x"
+                 : cp < 0x10000 ? "\\u%04x"
+                                : "\\U%08x",
+                 cp);
         if (cp < 0x80)
             jj_out_part(&plain, s, i, i + len);
         else

@@ -4,31 +4,47 @@
 
 #include "templates/jinja_ast.h"
 
-/* Operators, with Python's rules. Integers have 64 bits; a result beyond them is an error,
- * never a wrong number. */
+/* Operators, with Python's rules. Integers have 64 bits; a result beyond them is an
+ * error, never a wrong number. */
 
 static const char *op_text(int op)
 {
     switch (op) {
-    case JJ_T_ADD: return "+";
-    case JJ_T_SUB: return "-";
-    case JJ_T_MUL: return "*";
-    case JJ_T_DIV: return "/";
-    case JJ_T_FLOORDIV: return "//";
-    case JJ_T_MOD: return "%";
-    case JJ_T_POW: return "**";
-    case JJ_T_LT: return "<";
-    case JJ_T_LE: return "<=";
-    case JJ_T_GT: return ">";
-    case JJ_T_GE: return ">=";
-    default: return "?";
+    case JJ_T_ADD:
+        return "+";
+    case JJ_T_SUB:
+        return "-";
+    case JJ_T_MUL:
+        return "*";
+    case JJ_T_DIV:
+        return "/";
+    case JJ_T_FLOORDIV:
+        return "//";
+    case JJ_T_MOD:
+        return "%";
+    case JJ_T_POW:
+        return "**";
+    case JJ_T_LT:
+        return "<";
+    case JJ_T_LE:
+        return "<=";
+    case JJ_T_GT:
+        return ">";
+    case JJ_T_GE:
+        return ">=";
+    default:
+        return "?";
     }
 }
 
-static _Noreturn void fail_types(struct jj *jj, int op, struct jj_value a, struct jj_value b)
+static _Noreturn void fail_types(struct jj *jj, int op, struct jj_value a,
+                                 struct jj_value b)
 {
     if (a.type == JJ_UNDEFINED || b.type == JJ_UNDEFINED)
         jj_fail_undef(jj, a.type == JJ_UNDEFINED ? a : b);
+    if (a.type == JJ_BIG || b.type == JJ_BIG)
+        jj_fail(jj,
+                "integers beyond 64 bits can be printed and compared for equality only");
     if (op == JJ_T_ADD && (a.type == JJ_STRING || jj_is_sequence(a)))
         jj_fail(jj, "can only concatenate %s (not \"%s\") to %s", jj_type_name(a),
                 jj_type_name(b), jj_type_name(a));
@@ -67,13 +83,21 @@ static struct jj_value int_op(struct jj *jj, int op, int64_t a, int64_t b, uint8
     if ((op == JJ_T_FLOORDIV || op == JJ_T_MOD) && b == 0)
         jj_fail(jj, "integer division or modulo by zero");
     switch (op) {
-    case JJ_T_ADD: over = __builtin_add_overflow(a, b, &r); break;
-    case JJ_T_SUB: over = __builtin_sub_overflow(a, b, &r); break;
-    case JJ_T_MUL: over = __builtin_mul_overflow(a, b, &r); break;
-    case JJ_T_POW: r = int_pow(jj, a, b); break;
+    case JJ_T_ADD:
+        over = __builtin_add_overflow(a, b, &r);
+        break;
+    case JJ_T_SUB:
+        over = __builtin_sub_overflow(a, b, &r);
+        break;
+    case JJ_T_MUL:
+        over = __builtin_mul_overflow(a, b, &r);
+        break;
+    case JJ_T_POW:
+        r = int_pow(jj, a, b);
+        break;
     default:
         if (b == -1)
-            over = __builtin_sub_overflow(0, a, &r);    /* INT64_MIN / -1 */
+            over = __builtin_sub_overflow(0, a, &r); /* INT64_MIN / -1 */
         else
             r = floor_div(a, b);
         if (op == JJ_T_MOD)
@@ -92,10 +116,18 @@ static struct jj_value float_op(struct jj *jj, int op, double a, double b, uint8
     if (b == 0 && (op == JJ_T_DIV || op == JJ_T_FLOORDIV || op == JJ_T_MOD))
         jj_fail(jj, "division by zero");
     switch (op) {
-    case JJ_T_ADD: r = a + b; break;
-    case JJ_T_SUB: r = a - b; break;
-    case JJ_T_MUL: r = a * b; break;
-    case JJ_T_DIV: r = a / b; break;
+    case JJ_T_ADD:
+        r = a + b;
+        break;
+    case JJ_T_SUB:
+        r = a - b;
+        break;
+    case JJ_T_MUL:
+        r = a * b;
+        break;
+    case JJ_T_DIV:
+        r = a / b;
+        break;
     case JJ_T_POW:
         if (a == 0 && b < 0)
             jj_fail(jj, "0.0 cannot be raised to a negative power");
@@ -117,7 +149,8 @@ static struct jj_value float_op(struct jj *jj, int op, double a, double b, uint8
     return jj_float(r, origin);
 }
 
-static struct jj_value number_op(struct jj *jj, int op, struct jj_value a, struct jj_value b)
+static struct jj_value number_op(struct jj *jj, int op, struct jj_value a,
+                                 struct jj_value b)
 {
     uint8_t origin = a.origin | b.origin;
 
@@ -257,9 +290,13 @@ bool jj_compare(struct jj *jj, int op, struct jj_value a, struct jj_value b)
     if (is_nan(a) || is_nan(b))
         return false;
     switch (op) {
-    case JJ_T_LT: return c < 0;
-    case JJ_T_LE: return c <= 0;
-    case JJ_T_GT: return c > 0;
-    default: return c >= 0;
+    case JJ_T_LT:
+        return c < 0;
+    case JJ_T_LE:
+        return c <= 0;
+    case JJ_T_GT:
+        return c > 0;
+    default:
+        return c >= 0;
     }
 }

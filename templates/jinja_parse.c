@@ -2,11 +2,12 @@
 
 #include "templates/jinja_ast.h"
 
-/* Statements. Each tag has one row in the table at the end; the tags that close a block are
- * known to whoever opened it. Blocks that would load other templates parse, and fail when
- * they are reached, for there is nowhere to load from. */
+/* Statements. Each tag has one row in the table at the end; the tags that close a block
+ * are known to whoever opened it. Blocks that would load other templates parse, and fail
+ * when they are reached, for there is nowhere to load from. */
 
-static void parse_body(struct jj_parser *p, struct jj_nodes *out, const char *const *ends);
+static void parse_body(struct jj_parser *p, struct jj_nodes *out,
+                       const char *const *ends);
 static struct jj_node *parse_target(struct jj_parser *p, enum jj_tuple_mode mode,
                                     const char *end);
 
@@ -286,8 +287,8 @@ static void parse_params(struct jj_parser *p, struct jj_nodes *params)
     jj_next(p);
 }
 
-/* A macro takes extra arguments exactly if its body mentions them. The tokens say so as well
- * as the tree does. */
+/* A macro takes extra arguments exactly if its body mentions them. The tokens say so as
+ * well as the tree does. */
 static int macro_takes(struct jj_parser *p, size_t from, const struct jj_node *n)
 {
     struct jinja *t = p->tmpl;
@@ -373,8 +374,8 @@ static struct jj_node *parse_print(struct jj_parser *p, int line)
     return n;
 }
 
-/* Only marks what the model said, for training. As in transformers, its body is a scope, and
- * no loop around it can be left from inside. */
+/* Only marks what the model said, for training. As in transformers, its body is a scope,
+ * and no loop around it can be left from inside. */
 static struct jj_node *parse_generation(struct jj_parser *p, int line)
 {
     struct jj_node *n = jj_node_new(p, JJ_N_SCOPE, line);
@@ -476,8 +477,8 @@ static bool at_end(const struct jj_parser *p, const char *const *ends)
     return false;
 }
 
-/* Text, prints and tags up to one of the ends, whose name is the next token then; ends NULL:
- * up to the end of the template. */
+/* Text, prints and tags up to one of the ends, whose name is the next token then; ends
+ * NULL: up to the end of the template. */
 static void parse_body(struct jj_parser *p, struct jj_nodes *out, const char *const *ends)
 {
     for (;;) {

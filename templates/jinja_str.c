@@ -6,13 +6,14 @@
  *
  * Templates like to collect text with ns.out = ns.out + piece. To keep that from being
  * quadratic, a concatenation leaves free space (a room) behind its result, and the next
- * concatenation to exactly that string writes there. Strings never change: what is behind a
- * string's end belongs to nobody else until it is taken once. */
+ * concatenation to exactly that string writes there. Strings never change: what is behind
+ * a string's end belongs to nobody else until it is taken once. */
 
 struct jj_room {
-    const struct jj *owner; /* constants of a template are shared: not to be written behind */
+    const struct jj
+        *owner; /* constants of a template are shared: not to be written behind */
     char *p;
-    uint8_t *map;           /* (cap) or NULL while all bytes are of one origin */
+    uint8_t *map; /* (cap) or NULL while all bytes are of one origin */
     size_t used, cap;
 };
 
@@ -93,7 +94,7 @@ size_t jj_str_rfind(const struct jj_str *s, const struct jj_str *what, size_t to
 {
     if (what->n > to)
         return JJ_NPOS;
-    for (size_t i = to - what->n + 1; i-- > 0; )
+    for (size_t i = to - what->n + 1; i-- > 0;)
         if (what->n == 0 || memcmp(s->p + i, what->p, what->n) == 0)
             return i;
     return JJ_NPOS;
@@ -174,12 +175,23 @@ struct jj_str *jj_str_escape(struct jj *jj, struct jj_str *s)
     for (size_t i = 0; i < s->n; i++) {
         uint8_t origin = jj_str_origin_at(s, i);
         switch (s->p[i]) {
-        case '&': jj_out_text(&o, "&amp;", origin); break;
-        case '<': jj_out_text(&o, "&lt;", origin); break;
-        case '>': jj_out_text(&o, "&gt;", origin); break;
-        case '\'': jj_out_text(&o, "&#39;", origin); break;
-        case '"': jj_out_text(&o, "&#34;", origin); break;
-        default: jj_out_add(&o, s->p + i, 1, origin);
+        case '&':
+            jj_out_text(&o, "&amp;", origin);
+            break;
+        case '<':
+            jj_out_text(&o, "&lt;", origin);
+            break;
+        case '>':
+            jj_out_text(&o, "&gt;", origin);
+            break;
+        case '\'':
+            jj_out_text(&o, "&#39;", origin);
+            break;
+        case '"':
+            jj_out_text(&o, "&#34;", origin);
+            break;
+        default:
+            jj_out_add(&o, s->p + i, 1, origin);
         }
     }
     struct jj_str *t = jj_out_finish(&o);

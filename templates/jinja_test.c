@@ -4,12 +4,12 @@
 
 /* Tests: what may stand behind "is". */
 
-#define TEST_IF(name, condition) \
+#define TEST_IF(name, condition)                                                     \
     static struct jj_value name(struct jj *jj, struct jj_value v, struct jj_args *a) \
-    { \
-        (void)jj; \
-        (void)a; \
-        return jj_bool(condition); \
+    {                                                                                \
+        (void)jj;                                                                    \
+        (void)a;                                                                     \
+        return jj_bool(condition);                                                   \
     }
 
 TEST_IF(test_defined, v.type != JJ_UNDEFINED)
@@ -28,10 +28,11 @@ TEST_IF(test_escaped, v.type == JJ_STRING && v.u.s->safe)
 
 /* What has a length and items by number or key; Undefined has both, a view no items. */
 TEST_IF(test_sequence, v.type == JJ_UNDEFINED || v.type == JJ_STRING ||
-                       jj_is_sequence(v) || v.type == JJ_RANGE || v.type == JJ_DICT)
+                           jj_is_sequence(v) || v.type == JJ_RANGE || v.type == JJ_DICT)
 
-TEST_IF(test_callable, v.type == JJ_UNDEFINED || v.type == JJ_MACRO || v.type == JJ_METHOD ||
-                       v.type == JJ_FUNCTION || v.type == JJ_LOOP || v.type == JJ_JOINER)
+TEST_IF(test_callable, v.type == JJ_UNDEFINED || v.type == JJ_MACRO ||
+                           v.type == JJ_METHOD || v.type == JJ_FUNCTION ||
+                           v.type == JJ_LOOP || v.type == JJ_JOINER)
 
 static bool is_case(struct jj *jj, struct jj_value v, enum jj_class what)
 {
@@ -43,7 +44,8 @@ TEST_IF(test_upper, is_case(jj, v, JJ_IS_UPPER))
 TEST_IF(test_filter, v.type == JJ_STRING && jj_filter(v.u.s->p, v.u.s->n) != NULL)
 TEST_IF(test_test, v.type == JJ_STRING && jj_test(v.u.s->p, v.u.s->n) != NULL)
 
-static bool remainder_is(struct jj *jj, struct jj_value v, struct jj_value by, int64_t want)
+static bool remainder_is(struct jj *jj, struct jj_value v, struct jj_value by,
+                         int64_t want)
 {
     return jj_equal(jj, jj_binary(jj, JJ_T_MOD, v, by), jj_int(want, JINJA_TEMPLATE));
 }
@@ -72,46 +74,26 @@ static struct jj_value test_sameas(struct jj *jj, struct jj_value v, struct jj_a
 }
 
 static const struct jj_builtin tests[] = {
-    { "defined", test_defined, "" },
-    { "undefined", test_undefined, "" },
-    { "none", test_none, "" },
-    { "string", test_string, "" },
-    { "mapping", test_mapping, "" },
-    { "iterable", test_iterable, "" },
-    { "sequence", test_sequence, "" },
-    { "boolean", test_boolean, "" },
-    { "true", test_true, "" },
-    { "false", test_false, "" },
-    { "number", test_number, "" },
-    { "integer", test_integer, "" },
-    { "float", test_float, "" },
-    { "callable", test_callable, "" },
-    { "escaped", test_escaped, "" },
-    { "sameas", test_sameas, "other" },
-    { "in", test_in, "seq" },
-    { "odd", test_odd, "" },
-    { "even", test_even, "" },
-    { "divisibleby", test_divisibleby, "num" },
-    { "lower", test_lower, "" },
-    { "upper", test_upper, "" },
-    { "filter", test_filter, "" },
-    { "test", test_test, "" },
-    { "eq", test_eq, "other" },
-    { "equalto", test_eq, "other" },
-    { "==", test_eq, "other" },
-    { "ne", test_ne, "other" },
-    { "!=", test_ne, "other" },
-    { "lt", test_lt, "other" },
-    { "lessthan", test_lt, "other" },
-    { "<", test_lt, "other" },
-    { "le", test_le, "other" },
-    { "<=", test_le, "other" },
-    { "gt", test_gt, "other" },
-    { "greaterthan", test_gt, "other" },
-    { ">", test_gt, "other" },
-    { "ge", test_ge, "other" },
-    { ">=", test_ge, "other" },
-    { NULL, NULL, NULL },
+    { "defined", test_defined, "" },   { "undefined", test_undefined, "" },
+    { "none", test_none, "" },         { "string", test_string, "" },
+    { "mapping", test_mapping, "" },   { "iterable", test_iterable, "" },
+    { "sequence", test_sequence, "" }, { "boolean", test_boolean, "" },
+    { "true", test_true, "" },         { "false", test_false, "" },
+    { "number", test_number, "" },     { "integer", test_integer, "" },
+    { "float", test_float, "" },       { "callable", test_callable, "" },
+    { "escaped", test_escaped, "" },   { "sameas", test_sameas, "other" },
+    { "in", test_in, "seq" },          { "odd", test_odd, "" },
+    { "even", test_even, "" },         { "divisibleby", test_divisibleby, "num" },
+    { "lower", test_lower, "" },       { "upper", test_upper, "" },
+    { "filter", test_filter, "" },     { "test", test_test, "" },
+    { "eq", test_eq, "other" },        { "equalto", test_eq, "other" },
+    { "==", test_eq, "other" },        { "ne", test_ne, "other" },
+    { "!=", test_ne, "other" },        { "lt", test_lt, "other" },
+    { "lessthan", test_lt, "other" },  { "<", test_lt, "other" },
+    { "le", test_le, "other" },        { "<=", test_le, "other" },
+    { "gt", test_gt, "other" },        { "greaterthan", test_gt, "other" },
+    { ">", test_gt, "other" },         { "ge", test_ge, "other" },
+    { ">=", test_ge, "other" },        { NULL, NULL, NULL },
 };
 
 const struct jj_builtin *jj_test(const char *name, size_t n)

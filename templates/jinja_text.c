@@ -14,13 +14,14 @@
 
 size_t jj_float_repr(double d, char out[JJ_FLOAT_ROOM])
 {
-    struct buf b = {0};
+    struct buf b = { 0 };
     size_t n;
 
     if (isnan(d) || isinf(d))
-        return (size_t)snprintf(out, JJ_FLOAT_ROOM, "%s", isnan(d) ? "nan"
-                                                          : d < 0  ? "-inf"
-                                                                   : "inf");
+        return (size_t)snprintf(out, JJ_FLOAT_ROOM, "%s",
+                                isnan(d) ? "nan"
+                                : d < 0  ? "-inf"
+                                         : "inf");
     pyjson_add_real(&b, d);
     n = b.n < JJ_FLOAT_ROOM ? b.n : JJ_FLOAT_ROOM - 1;
     memcpy(out, b.p, n);
@@ -166,7 +167,8 @@ bool jj_parse_float(struct jj *jj, const struct jj_str *s, double *out)
 
 /* ---- str() and repr() ---- */
 
-static void repr_char(struct jj_out *o, const char *p, size_t len, uint32_t cp, uint8_t origin)
+static void repr_char(struct jj_out *o, const char *p, size_t len, uint32_t cp,
+                      uint8_t origin)
 {
     char text[16];
 
@@ -195,7 +197,7 @@ static void repr_str(struct jj_out *o, const struct jj_str *s)
     if (s->safe)
         jj_out_text(o, "Markup(", origin);
     jj_out_add(o, &quote, 1, origin);
-    for (size_t i = 0; i < s->n; ) {
+    for (size_t i = 0; i < s->n;) {
         uint32_t cp;
         size_t len = jj_char(s->p + i, s->n - i, &cp);
         uint8_t from = jj_str_origin_at(s, i);

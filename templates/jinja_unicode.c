@@ -7,26 +7,28 @@
 #include "templates/jinja_case.h"
 #include "templates/jinja_int.h"
 
-/* Characters as Python counts, names and maps them: code points, not graphemes. Categories
- * and simple case mappings come from utf8proc; what Python's str methods need beyond them
- * (special casing, "Other_Lowercase", digits that are no decimals) stands in small tables.
- * Unlike Python, isnumeric() is false for ideographs that mean a number.
+/* Characters as Python counts, names and maps them: code points, not graphemes.
+ * Categories and simple case mappings come from utf8proc; what Python's str methods need
+ * beyond them (special casing, "Other_Lowercase", digits that are no decimals) stands in
+ * small tables. Unlike Python, isnumeric() is false for ideographs that mean a number.
  *
  * A byte that is not UTF-8 counts as one character and is left as it is. */
 
-enum { BAD = 0x110000 };    /* + the byte */
+enum { BAD = 0x110000 }; /* + the byte */
 
 struct range {
     uint32_t from, to;
 };
 
 static const struct range other_lower[] = {
-    { 0xAA, 0xAA },       { 0xBA, 0xBA },       { 0x2B0, 0x2B8 },     { 0x2C0, 0x2C1 },
-    { 0x2E0, 0x2E4 },     { 0x345, 0x345 },     { 0x37A, 0x37A },     { 0x1D2C, 0x1D6A },
-    { 0x1D78, 0x1D78 },   { 0x1D9B, 0x1DBF },   { 0x2071, 0x2071 },   { 0x207F, 0x207F },
-    { 0x2090, 0x209C },   { 0x2170, 0x217F },   { 0x24D0, 0x24E9 },   { 0x2C7C, 0x2C7D },
-    { 0xA69C, 0xA69D },   { 0xA770, 0xA770 },   { 0xA7F8, 0xA7F9 },   { 0xAB5C, 0xAB5F },
-    { 0x10780, 0x10780 }, { 0x10783, 0x10785 }, { 0x10787, 0x107B0 }, { 0x107B2, 0x107BA },
+    { 0xAA, 0xAA },       { 0xBA, 0xBA },       { 0x2B0, 0x2B8 },
+    { 0x2C0, 0x2C1 },     { 0x2E0, 0x2E4 },     { 0x345, 0x345 },
+    { 0x37A, 0x37A },     { 0x1D2C, 0x1D6A },   { 0x1D78, 0x1D78 },
+    { 0x1D9B, 0x1DBF },   { 0x2071, 0x2071 },   { 0x207F, 0x207F },
+    { 0x2090, 0x209C },   { 0x2170, 0x217F },   { 0x24D0, 0x24E9 },
+    { 0x2C7C, 0x2C7D },   { 0xA69C, 0xA69D },   { 0xA770, 0xA770 },
+    { 0xA7F8, 0xA7F9 },   { 0xAB5C, 0xAB5F },   { 0x10780, 0x10780 },
+    { 0x10783, 0x10785 }, { 0x10787, 0x107B0 }, { 0x107B2, 0x107BA },
 };
 
 static const struct range other_upper[] = {
@@ -35,11 +37,13 @@ static const struct range other_upper[] = {
 };
 
 static const struct range other_digits[] = {
-    { 0xB2, 0xB3 },       { 0xB9, 0xB9 },       { 0x1369, 0x1371 },   { 0x19DA, 0x19DA },
-    { 0x2070, 0x2070 },   { 0x2074, 0x2079 },   { 0x2080, 0x2089 },   { 0x2460, 0x2468 },
-    { 0x2474, 0x247C },   { 0x2488, 0x2490 },   { 0x24EA, 0x24EA },   { 0x24F5, 0x24FD },
-    { 0x24FF, 0x24FF },   { 0x2776, 0x277E },   { 0x2780, 0x2788 },   { 0x278A, 0x2792 },
-    { 0x10A40, 0x10A43 }, { 0x10E60, 0x10E68 }, { 0x11052, 0x1105A }, { 0x1F100, 0x1F10A },
+    { 0xB2, 0xB3 },       { 0xB9, 0xB9 },       { 0x1369, 0x1371 },
+    { 0x19DA, 0x19DA },   { 0x2070, 0x2070 },   { 0x2074, 0x2079 },
+    { 0x2080, 0x2089 },   { 0x2460, 0x2468 },   { 0x2474, 0x247C },
+    { 0x2488, 0x2490 },   { 0x24EA, 0x24EA },   { 0x24F5, 0x24FD },
+    { 0x24FF, 0x24FF },   { 0x2776, 0x277E },   { 0x2780, 0x2788 },
+    { 0x278A, 0x2792 },   { 0x10A40, 0x10A43 }, { 0x10E60, 0x10E68 },
+    { 0x11052, 0x1105A }, { 0x1F100, 0x1F10A },
 };
 
 static const struct range spaces[] = {
@@ -195,7 +199,8 @@ bool jj_is(uint32_t cp, enum jj_class what)
     case JJ_IS_TITLE:
         return c == UTF8PROC_CATEGORY_LT;
     case JJ_IS_CASED:
-        return jj_is(cp, JJ_IS_UPPER) || jj_is(cp, JJ_IS_LOWER) || c == UTF8PROC_CATEGORY_LT;
+        return jj_is(cp, JJ_IS_UPPER) || jj_is(cp, JJ_IS_LOWER) ||
+               c == UTF8PROC_CATEGORY_LT;
     }
     return false;
 }
@@ -241,7 +246,7 @@ static bool final_sigma(const struct jj_str *s, size_t at, size_t len)
     }
     if (!jj_is(cp, JJ_IS_CASED))
         return false;
-    for (i = at + len; i < s->n; ) {
+    for (i = at + len; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         if (!case_ignorable(cp))
             return !jj_is(cp, JJ_IS_CASED);
@@ -262,8 +267,10 @@ static void out_fold(struct jj_out *o, uint32_t cp, uint8_t origin)
 {
     utf8proc_int32_t to[16];
     int boundary = 0;
-    utf8proc_ssize_t n = cp >= BAD ? 0
-        : utf8proc_decompose_char((utf8proc_int32_t)cp, to, 16, UTF8PROC_CASEFOLD, &boundary);
+    utf8proc_ssize_t n = cp >= BAD
+                             ? 0
+                             : utf8proc_decompose_char((utf8proc_int32_t)cp, to, 16,
+                                                       UTF8PROC_CASEFOLD, &boundary);
 
     if (n <= 0 || n > 16)
         out_cp(o, cp, origin);
@@ -279,7 +286,8 @@ static void out_mapped(struct jj_out *o, uint32_t cp, enum jj_case how, uint8_t 
     if (cp >= BAD) {
         out_cp(o, cp, origin);
     } else if (special) {
-        jj_out_text(o, how == JJ_TITLE && special->title ? special->title : special->upper,
+        jj_out_text(o,
+                    how == JJ_TITLE && special->title ? special->title : special->upper,
                     origin);
     } else if (how == JJ_LOWER && cp == 0x130) {
         jj_out_text(o, "i\u0307", origin);
@@ -295,7 +303,7 @@ static void out_mapped(struct jj_out *o, uint32_t cp, enum jj_case how, uint8_t 
 void jj_out_case(struct jj_out *o, const struct jj_str *s, size_t from, size_t to,
                  enum jj_case how)
 {
-    for (size_t i = from; i < to; ) {
+    for (size_t i = from; i < to;) {
         uint32_t cp;
         uint8_t origin = jj_str_origin_at(s, i);
         size_t len = jj_char(s->p + i, s->n - i, &cp);

@@ -65,18 +65,24 @@ struct jj_value jj_undef_name(struct jj *jj, struct jj_value obj, struct jj_valu
 static const char *object_name(struct jj_value v)
 {
     switch (v.type) {
-    case JJ_NONE: return "None";
-    case JJ_NAMESPACE: return "namespace object";
-    case JJ_MACRO: return "macro object";
-    case JJ_LOOP: return "loop object";
-    default: return jj_type_name(v);
+    case JJ_NONE:
+        return "None";
+    case JJ_NAMESPACE:
+        return "namespace object";
+    case JJ_MACRO:
+        return "macro object";
+    case JJ_LOOP:
+        return "loop object";
+    default:
+        return jj_type_name(v);
     }
 }
 
 void jj_fail_undef(struct jj *jj, struct jj_value v)
 {
     const struct jj_undef *u = v.u.undef;
-    const char *suffix = u->obj.type < JJ_BOOL || u->obj.type >= JJ_NAMESPACE ? "" : " object";
+    const char *suffix =
+        u->obj.type < JJ_BOOL || u->obj.type >= JJ_NAMESPACE ? "" : " object";
 
     if (u->hint)
         jj_fail(jj, "%s", u->hint);
@@ -120,26 +126,44 @@ const char *jj_type_name(struct jj_value v)
 {
     switch ((enum jj_type)v.type) {
     case JJ_MISSING:
-    case JJ_UNDEFINED: return "Undefined";
-    case JJ_NONE: return "NoneType";
-    case JJ_BOOL: return "bool";
+    case JJ_UNDEFINED:
+        return "Undefined";
+    case JJ_NONE:
+        return "NoneType";
+    case JJ_BOOL:
+        return "bool";
     case JJ_INT:
-    case JJ_BIG: return "int";
-    case JJ_FLOAT: return "float";
-    case JJ_STRING: return v.u.s->safe ? "Markup" : "str";
-    case JJ_LIST: return "list";
-    case JJ_TUPLE: return "tuple";
+    case JJ_BIG:
+        return "int";
+    case JJ_FLOAT:
+        return "float";
+    case JJ_STRING:
+        return v.u.s->safe ? "Markup" : "str";
+    case JJ_LIST:
+        return "list";
+    case JJ_TUPLE:
+        return "tuple";
     case JJ_VIEW:
-    case JJ_ITER: return v.u.l->name;
-    case JJ_RANGE: return "range";
-    case JJ_DICT: return "dict";
-    case JJ_NAMESPACE: return "Namespace";
-    case JJ_MACRO: return "Macro";
-    case JJ_METHOD: return "builtin_function_or_method";
-    case JJ_FUNCTION: return "function";
-    case JJ_LOOP: return "LoopContext";
-    case JJ_CYCLER: return "Cycler";
-    case JJ_JOINER: return "Joiner";
+    case JJ_ITER:
+        return v.u.l->name;
+    case JJ_RANGE:
+        return "range";
+    case JJ_DICT:
+        return "dict";
+    case JJ_NAMESPACE:
+        return "Namespace";
+    case JJ_MACRO:
+        return "Macro";
+    case JJ_METHOD:
+        return "builtin_function_or_method";
+    case JJ_FUNCTION:
+        return "function";
+    case JJ_LOOP:
+        return "LoopContext";
+    case JJ_CYCLER:
+        return "Cycler";
+    case JJ_JOINER:
+        return "Joiner";
     }
     return "object";
 }
@@ -151,18 +175,24 @@ bool jj_truth(struct jj *jj, struct jj_value v)
     switch ((enum jj_type)v.type) {
     case JJ_MISSING:
     case JJ_UNDEFINED:
-    case JJ_NONE: return false;
-    case JJ_BOOL: return v.u.b;
-    case JJ_INT: return v.u.i != 0;
-    case JJ_FLOAT: return v.u.d != 0;
+    case JJ_NONE:
+        return false;
+    case JJ_BOOL:
+        return v.u.b;
+    case JJ_INT:
+        return v.u.i != 0;
+    case JJ_FLOAT:
+        return v.u.d != 0;
     case JJ_LOOP:
     case JJ_STRING:
     case JJ_LIST:
     case JJ_TUPLE:
     case JJ_VIEW:
     case JJ_RANGE:
-    case JJ_DICT: return v.type == JJ_LOOP || !jj_length(v, &n) || n > 0;
-    default: break;
+    case JJ_DICT:
+        return v.type == JJ_LOOP || !jj_length(v, &n) || n > 0;
+    default:
+        break;
     }
     (void)jj;
     return true;
@@ -202,16 +232,24 @@ static bool equal_same_type(struct jj *jj, struct jj_value a, struct jj_value b)
 {
     switch ((enum jj_type)a.type) {
     case JJ_UNDEFINED:
-    case JJ_NONE: return true;
+    case JJ_NONE:
+        return true;
     case JJ_BIG:
-    case JJ_STRING: return jj_str_eq(a.u.s, b.u.s);
+    case JJ_STRING:
+        return jj_str_eq(a.u.s, b.u.s);
     case JJ_LIST:
-    case JJ_TUPLE: return a.u.l == b.u.l || equal_lists(jj, a.u.l, b.u.l);
-    case JJ_DICT: return a.u.dict == b.u.dict || equal_dicts(jj, a.u.dict, b.u.dict);
-    case JJ_RANGE: return equal_ranges(a.u.range, b.u.range);
-    case JJ_FUNCTION: return a.u.fn == b.u.fn;
-    case JJ_METHOD: return a.u.method == b.u.method;
-    default: return a.u.l == b.u.l;
+    case JJ_TUPLE:
+        return a.u.l == b.u.l || equal_lists(jj, a.u.l, b.u.l);
+    case JJ_DICT:
+        return a.u.dict == b.u.dict || equal_dicts(jj, a.u.dict, b.u.dict);
+    case JJ_RANGE:
+        return equal_ranges(a.u.range, b.u.range);
+    case JJ_FUNCTION:
+        return a.u.fn == b.u.fn;
+    case JJ_METHOD:
+        return a.u.method == b.u.method;
+    default:
+        return a.u.l == b.u.l;
     }
 }
 
@@ -299,22 +337,35 @@ bool jj_iterable(struct jj_value v)
     case JJ_VIEW:
     case JJ_ITER:
     case JJ_RANGE:
-    case JJ_DICT: return true;
-    default: return false;
+    case JJ_DICT:
+        return true;
+    default:
+        return false;
     }
 }
 
 bool jj_length(struct jj_value v, size_t *n)
 {
     switch ((enum jj_type)v.type) {
-    case JJ_UNDEFINED: *n = 0; return true;
-    case JJ_STRING: *n = v.u.s->n ? jj_chars(v.u.s) : 0; return true;
+    case JJ_UNDEFINED:
+        *n = 0;
+        return true;
+    case JJ_STRING:
+        *n = v.u.s->n ? jj_chars(v.u.s) : 0;
+        return true;
     case JJ_LIST:
     case JJ_TUPLE:
-    case JJ_VIEW: *n = v.u.l->n; return true;
-    case JJ_RANGE: *n = v.u.range->n; return true;
-    case JJ_DICT: *n = v.u.dict->n; return true;
-    default: return false;
+    case JJ_VIEW:
+        *n = v.u.l->n;
+        return true;
+    case JJ_RANGE:
+        *n = v.u.range->n;
+        return true;
+    case JJ_DICT:
+        *n = v.u.dict->n;
+        return true;
+    default:
+        return false;
     }
 }
 
@@ -356,15 +407,22 @@ static struct jj_list *items_left(struct jj *jj, struct jj_list *from)
 struct jj_list *jj_items(struct jj *jj, struct jj_value v)
 {
     switch ((enum jj_type)v.type) {
-    case JJ_UNDEFINED: return jj_list_new(jj, 0);
-    case JJ_STRING: return items_of_string(jj, v.u.s);
+    case JJ_UNDEFINED:
+        return jj_list_new(jj, 0);
+    case JJ_STRING:
+        return items_of_string(jj, v.u.s);
     case JJ_LIST:
     case JJ_TUPLE:
-    case JJ_VIEW: return v.u.l;
-    case JJ_ITER: return items_left(jj, v.u.l);
-    case JJ_RANGE: return items_of_range(jj, v.u.range);
-    case JJ_DICT: return jj_dict_list(jj, v, 'k');
-    default: break;
+    case JJ_VIEW:
+        return v.u.l;
+    case JJ_ITER:
+        return items_left(jj, v.u.l);
+    case JJ_RANGE:
+        return items_of_range(jj, v.u.range);
+    case JJ_DICT:
+        return jj_dict_list(jj, v, 'k');
+    default:
+        break;
     }
     jj_fail(jj, "'%s' object is not iterable", jj_type_name(v));
 }

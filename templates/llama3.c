@@ -2,11 +2,7 @@
  *
  * Results of tools have the role "ipython". The lines with knowledge cut-off and date
  * that the templates of 3.1 and later add are left out: they would change the prompt from
- * day to day, and whoever wants them writes them into the system message.
- *
- * Calls: <|python_tag|> opens one that lasts until the turn ends; or the whole answer is
- * an object with "name" and "parameters". That is known only when the answer has ended,
- * so it streams as an answer and the call is reported at the end. */
+ * day to day, and whoever wants them writes them into the system message. */
 #include "config.h"
 
 #include "templates/internal.h"
@@ -66,10 +62,5 @@ const struct tmpl tmpl_llama3 = {
     .recognise = llama3_recognise,
     .needs = llama3_needs,
     .render = llama3_render,
-    .tags = {
-        .think_open = "<think>",
-        .think_close = "</think>",
-        .call_rest = "<|python_tag|>",
-        .answer_may_be_call = true,
-    },
+    .syntax = &syn_llama3,
 };

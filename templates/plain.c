@@ -40,4 +40,5 @@ const struct tmpl tmpl_plain = {
     .help = "no markers: a base model goes on where the text ends",
     .needs = plain_needs,
     .render = plain_render,
+    .syntax = &syn_none,
 };

@@ -1,18 +1,24 @@
-/* The router: sampled text to thinking, answer, calls and control, byte by byte.
+/* The router: sampled text to thinking, answer, calls and control.
  *
- * A phase says which tags count, which channel text belongs to, and what becomes of white
- * space; that is one row of stream_rules. Bytes enter one at a time into held, which is
+ * A mode says which markers count, which channel text belongs to and what becomes of white
+ * space. Bytes enter a queue and leave it at the front as soon as they are
+ * decided; a special token stands there by its name and is never divided. The front of the
+ * queue is
  *
- *     held = white space that a tag may claim (n_space bytes), then the start of a tag
+ *     white space that a marker may claim (n_space bytes), then a marker or its beginning
  *
- * and leave it as soon as they are decided: a whole tag makes its white space and itself
- * control; a byte that cannot begin a tag makes everything before it text. As every byte
- * is treated alike, the result cannot depend on where the tokens were cut. Runs are
- * contiguous because each begins where the last one ended (done).
+ * A marker makes its white space and itself control; a byte that cannot begin one makes
+ * everything before it text. Nothing depends on how much of the queue is already there, so
+ * the result cannot depend on where the tokens were cut. Runs are contiguous because each
+ * begins where the last one ended (done).
  *
- * A special token ends whatever was held. If its name is a tag of this place it acts as
- * the tag; a tag out of place is text (a model that thinks about <tool_call> may write
- * it); any other special token is control. */
+ * Three modes keep more in the queue than that. HEAD: a header, until it is complete.
+ * DOUBT: a marker of a call that was spelled in the answer, until what follows looks like a
+ * call; if it never does and is never closed, it was prose about markers. BARE: an answer
+ * that is a call and nothing else, as long as it can be one.
+ *
+ * A special token that is a marker out of place is text (a model that thinks about
+ * <tool_call> may write it); one that is no marker is control. */
 #include "config.h"
 
 #include "templates/template.h"
@@ -23,71 +29,41 @@
 
 #include "base/mem.h"
 #include "templates/internal.h"
+#include "templates/stream_int.h"
+#include "templates/xtml.h"
 
-enum stream_tag {
-    TAG_THINK_OPEN,
-    TAG_THINK_CLOSE,
-    TAG_CALL_OPEN,
-    TAG_CALL_CLOSE,
-    TAG_REST,
-    TAG_COUNT,
-    TAG_NONE = TAG_COUNT,
-    TAG_HALF,           /* could still become one */
-};
-#define BIT(tag) (1u << (tag))
-
-enum stream_phase {
-    IN_START,           /* nothing said yet */
-    IN_THINK_START,     /* behind <think> */
-    IN_THINK,
-    IN_THINK_END,       /* behind </think> */
-    IN_ANSWER,
-    IN_CALL,
-    IN_CALL_END,        /* behind </tool_call> */
-    IN_REST,            /* a call until the turn ends */
-};
+/* A header is not longer. */
+#define STREAM_HEAD_MAX 4096
+/* So many bytes that have left the queue may lie before it. */
+#define STREAM_KEEP 4096
 
 enum stream_space {
     SPACE_TEXT,         /* white space is text */
-    SPACE_HOLD,         /* white space waits: a tag behind it claims it */
+    SPACE_HOLD,         /* white space waits: a marker behind it claims it */
     SPACE_HOLD_LINES,   /* newlines do */
-    SPACE_EAT_LINES,    /* newlines belong to the tag before them */
+    SPACE_EAT_LINES,    /* newlines belong to the marker before them */
+    SPACE_EAT,          /* white space does */
 };
 
 static const struct stream_rule {
-    unsigned tags;
     enum tmpl_channel text;
     enum stream_space space;
-    enum stream_phase next;         /* once there was text */
-} stream_rules[] = {
-    [IN_START] = { BIT(TAG_THINK_OPEN) | BIT(TAG_CALL_OPEN) | BIT(TAG_REST),
-                   TMPL_RESPONSE, SPACE_HOLD, IN_ANSWER },
-    [IN_THINK_START] = { BIT(TAG_THINK_CLOSE), TMPL_THINK, SPACE_EAT_LINES, IN_THINK },
-    [IN_THINK] = { BIT(TAG_THINK_CLOSE), TMPL_THINK, SPACE_HOLD_LINES, IN_THINK },
-    [IN_THINK_END] = { BIT(TAG_CALL_OPEN) | BIT(TAG_REST),
-                       TMPL_RESPONSE, SPACE_EAT_LINES, IN_ANSWER },
-    [IN_ANSWER] = { BIT(TAG_CALL_OPEN), TMPL_RESPONSE, SPACE_HOLD_LINES, IN_ANSWER },
-    [IN_CALL] = { BIT(TAG_CALL_CLOSE), TMPL_TOOL_CALL, SPACE_TEXT, IN_CALL },
-    [IN_CALL_END] = { BIT(TAG_CALL_OPEN), TMPL_RESPONSE, SPACE_EAT_LINES, IN_ANSWER },
-    [IN_REST] = { 0, TMPL_TOOL_CALL, SPACE_TEXT, IN_REST },
+    enum syn_mode next;         /* once there was text */
+} stream_rules[SYN_MODES] = {
+    [SYN_START] = { TMPL_RESPONSE, SPACE_HOLD, SYN_ANSWER },
+    [SYN_THINK_START] = { TMPL_THINK, SPACE_EAT_LINES, SYN_THINK },
+    [SYN_THINK] = { TMPL_THINK, SPACE_HOLD_LINES, SYN_THINK },
+    [SYN_THINK_END] = { TMPL_RESPONSE, SPACE_EAT_LINES, SYN_ANSWER },
+    [SYN_ANSWER] = { TMPL_RESPONSE, SPACE_HOLD_LINES, SYN_ANSWER },
+    [SYN_IDLE] = { TMPL_RESPONSE, SPACE_EAT, SYN_ANSWER },
+    [SYN_SECTION] = { TMPL_RESPONSE, SPACE_EAT, SYN_ANSWER },
+    [SYN_CALL] = { TMPL_TOOL_CALL, SPACE_TEXT, SYN_CALL },
+    [SYN_CALL_MORE] = { TMPL_TOOL_CALL, SPACE_HOLD, SYN_CALL },
+    [SYN_CALL_END] = { TMPL_RESPONSE, SPACE_EAT_LINES, SYN_ANSWER },
 };
 
-/* Inside a JSON string "</tool_call>" is text. A raw newline cannot stand in one, so
- * there the string is taken for broken, and from then on the first closing tag closes. */
-enum stream_string { STRING_OUT, STRING_IN, STRING_ESCAPE, STRING_BROKEN };
-
-struct tmpl_stream {
-    const char *tag[TAG_COUNT];
-    bool answer_may_be_call;
-    enum stream_phase phase;
-    uint64_t done;              /* bytes decided; held begins here */
-    struct buf held;
-    size_t n_space;
-    struct buf raw;             /* the call so far */
-    enum stream_string string;
-    struct buf answer;          /* while the whole answer may still be a call */
-    size_t n_calls;
-};
+/* More bytes may come, or these are all: half a marker is text then. */
+enum stream_end { STREAM_MORE, STREAM_LAST };
 
 /* ---- results ---- */
 
@@ -117,15 +93,16 @@ void tmpl_result_release(struct tmpl_result *r)
     *r = (struct tmpl_result){0};
 }
 
-/* The next n bytes belong to channel. */
-static void stream_run(struct tmpl_stream *st, enum tmpl_channel channel, size_t n,
-                       struct tmpl_result *out)
+void stream_run(struct tmpl_stream *st, enum tmpl_channel channel, size_t n,
+                struct tmpl_result *out)
 {
     struct tmpl_run *last = out->n_runs ? &out->runs[out->n_runs - 1] : NULL;
     uint64_t from = st->done;
 
     if (!n)
         return;
+    if (channel != TMPL_CONTROL)
+        st->ended = false;
     st->done += n;
     if (last && last->channel == channel && last->to == from) {
         last->to = st->done;
@@ -135,283 +112,537 @@ static void stream_run(struct tmpl_stream *st, enum tmpl_channel channel, size_t
     out->runs[out->n_runs++] = (struct tmpl_run){ channel, from, st->done };
 }
 
-/* ---- calls ---- */
+/* ---- the queue ---- */
 
-/* The call that raw holds ends here; it takes raw. why: it is not finished. */
-static void stream_call(struct tmpl_stream *st, struct buf *raw, const char *why,
-                        struct tmpl_result *out)
+const struct stream_name *stream_name_at(const struct tmpl_stream *st, size_t at)
 {
-    struct tmpl_call c = { .at = st->done };
-    struct buf id = {0};
-
-    c.raw_len = raw->n;
-    c.raw = buf_take(raw);
-    tmpl_call_read(&c);
-    if (why) {
-        free(c.error);
-        c.error = xstrdup(why);
-        c.error_at = c.raw_len;
-        c.truncated = true;
-    }
-    if (!c.id) {
-        buf_addf(&id, "call_%zu", st->n_calls);
-        c.id = buf_take(&id);
-    }
-    st->n_calls++;
-    MEM_GROW(out->calls, out->cap_calls, out->n_calls + 1);
-    out->calls[out->n_calls++] = c;
+    for (size_t i = 0; i < st->n_names && st->names[i].at <= at; i++)
+        if (st->names[i].at == at)
+            return &st->names[i];
+    return NULL;
 }
 
-static void stream_track_string(struct tmpl_stream *st, char c)
+/* The first n bytes leave the queue for channel. */
+static void stream_leave(struct tmpl_stream *st, size_t n, enum tmpl_channel channel,
+                         struct tmpl_result *out)
 {
-    switch (st->string) {
-    case STRING_OUT:
-        if (c == '"')
-            st->string = STRING_IN;
-        break;
-    case STRING_IN:
-        if (c == '\\')
-            st->string = STRING_ESCAPE;
-        else if (c == '"')
-            st->string = STRING_OUT;
-        else if ((unsigned char)c < 0x20)
-            st->string = STRING_BROKEN;
-        break;
-    case STRING_ESCAPE:
-        st->string = (unsigned char)c < 0x20 ? STRING_BROKEN : STRING_IN;
-        break;
-    case STRING_BROKEN:
-        break;
-    }
-}
-
-/* ---- text and tags ---- */
-
-/* The first n bytes of held are text of this phase. */
-static void stream_text(struct tmpl_stream *st, size_t n, struct tmpl_result *out)
-{
-    const struct stream_rule *rule = &stream_rules[st->phase];
+    size_t real = n, gone = 0;
 
     if (!n)
         return;
-    if (rule->text == TMPL_TOOL_CALL) {
-        buf_add(&st->raw, st->held.p, n);
-        for (size_t i = 0; i < n; i++)
-            stream_track_string(st, st->held.p[i]);
+    for (; gone < st->n_names && st->names[gone].at < n; gone++)
+        real -= st->names[gone].n - st->names[gone].real;
+    for (size_t i = gone; i < st->n_names; i++) {
+        st->names[i - gone] = st->names[i];
+        st->names[i - gone].at -= n;
     }
-    if (rule->text == TMPL_RESPONSE && st->answer_may_be_call) {
-        buf_add(&st->answer, st->held.p, n);
-        size_t at = strspn(st->answer.p, " \t\r\n");
-        if (at < st->answer.n && st->answer.p[at] != '{')
-            st->answer_may_be_call = false;
+    st->n_names -= gone;
+    st->off += n;
+    if (st->off == st->buf.n) {
+        buf_reset(&st->buf);
+        st->off = 0;
+    } else if (st->off > STREAM_KEEP && st->off > st->buf.n / 2) {
+        buf_cut(&st->buf, 0, st->off);
+        st->off = 0;
     }
-    stream_run(st, rule->text, n, out);
-    buf_cut(&st->held, 0, n);
     st->n_space = 0;
-    st->phase = rule->next;
+    stream_run(st, channel, real, out);
 }
 
-/* The tag has come; what was held is control already. */
-static void stream_take_tag(struct tmpl_stream *st, enum stream_tag tag,
-                            struct tmpl_result *out)
+/* The first n bytes are text of this mode. */
+static void stream_say(struct tmpl_stream *st, size_t n, struct tmpl_result *out)
 {
-    switch (tag) {
-    case TAG_THINK_OPEN:
-        st->phase = IN_THINK_START;
-        break;
-    case TAG_THINK_CLOSE:
-        st->phase = IN_THINK_END;
-        break;
-    case TAG_CALL_OPEN:
-    case TAG_REST:
-        st->phase = tag == TAG_REST ? IN_REST : IN_CALL;
-        st->string = STRING_OUT;
-        break;
-    case TAG_CALL_CLOSE:
-        stream_call(st, &st->raw, NULL, out);
-        st->phase = IN_CALL_END;
-        break;
-    case TAG_COUNT:
-    case TAG_HALF:
-        assert(!"no tag");
+    const struct stream_rule *rule = &stream_rules[st->mode];
+    bool complete = false;
+
+    if (!n)
+        return;
+    if (rule->text == TMPL_TOOL_CALL)
+        for (size_t i = 0; i < n; i++)
+            complete = stream_call_byte(st, stream_front(st)[i]);
+    else if (rule->text == TMPL_RESPONSE)
+        syn_quote_feed(&st->quote, stream_front(st), n);
+    stream_leave(st, n, rule->text, out);
+    if (!complete) {
+        st->mode = rule->next;
+    } else if (st->syn->more) {
+        st->mode = SYN_CALL_MORE;
+    } else {
+        stream_call_end(st, STREAM_WHOLE, out);
     }
 }
 
-static unsigned stream_tags_here(const struct tmpl_stream *st)
-{
-    unsigned tags = stream_rules[st->phase].tags;
+/* ---- markers ---- */
 
-    for (int i = 0; i < TAG_COUNT; i++)
-        if (!st->tag[i])
-            tags &= ~BIT(i);
-    return tags;
+static void stream_enter_call(struct tmpl_stream *st, const struct syn_mark *m, char *name)
+{
+    st->back = st->in_section           ? SYN_SECTION
+               : st->mode == SYN_THINK ? SYN_THINK
+                                       : SYN_CALL_END;
+    stream_call_open(st, m, name);
+    st->mode = SYN_CALL;
 }
 
-/* Which tag the n bytes at s are, TAG_HALF if they are the beginning of one. */
-static enum stream_tag stream_match(const struct tmpl_stream *st, const char *s, size_t n)
+/* What a marker that ends something does to an open call. */
+static void stream_leave_call(struct tmpl_stream *st, const struct syn_mark *m,
+                              struct tmpl_result *out)
 {
-    unsigned tags = stream_tags_here(st);
+    if (st->mode != SYN_CALL && st->mode != SYN_CALL_MORE)
+        return;
+    if (m->act == SYN_DO_END)
+        stream_call_finish(st, out);
+    else
+        stream_call_end(st, STREAM_WHOLE, out);
+}
 
-    if (st->phase == IN_CALL && (st->string == STRING_IN || st->string == STRING_ESCAPE))
-        return TAG_NONE;
-    for (int i = 0; i < TAG_COUNT; i++) {
-        if (!(tags & BIT(i)))
-            continue;
-        size_t len = strlen(st->tag[i]);
-        if (n <= len && !memcmp(s, st->tag[i], n))
-            return n == len ? (enum stream_tag)i : TAG_HALF;
+static bool stream_is_doubtful(const struct tmpl_stream *st, const struct syn_mark *m)
+{
+    return m->act == SYN_DO_CALL && m->begins && SYN_IN(st->mode) & SYN_IN_SAID &&
+           !stream_name_at(st, st->n_space);
+}
+
+/* The marker is decided and control; what changes is the mode. */
+static void stream_act(struct tmpl_stream *st, const struct syn_mark *m)
+{
+    bool exact = st->syn->exact;
+
+    switch (m->act) {
+    case SYN_DO_THINK:
+        st->mode = exact ? SYN_THINK : SYN_THINK_START;
+        break;
+    case SYN_DO_THINK_END:
+        st->mode = exact ? SYN_IDLE : SYN_THINK_END;
+        break;
+    case SYN_DO_ANSWER:
+        st->mode = exact ? SYN_ANSWER : SYN_THINK_END;
+        st->in_tagged = true;
+        break;
+    case SYN_DO_ANSWER_END:
+    case SYN_DO_CLOSE:
+        st->mode = SYN_IDLE;
+        st->in_tagged = false;
+        break;
+    case SYN_DO_SECTION:
+        st->mode = SYN_SECTION;
+        st->in_section = true;
+        break;
+    case SYN_DO_SECTION_END:
+        st->mode = SYN_CALL_END;
+        st->in_section = false;
+        break;
+    case SYN_DO_CALL:
+        stream_enter_call(st, m, NULL);
+        break;
+    case SYN_DO_CALL_END:
+    case SYN_DO_NOTHING:
+    case SYN_DO_END:
+        break;
+    case SYN_DO_INSIDE:
+    case SYN_DO_HEAD:
+        assert(!"decided elsewhere");
     }
-    return TAG_NONE;
+    st->ended = m->act == SYN_DO_END || m->ends;
 }
 
-/* What a byte that begins no tag is here: white space that waits or is eaten, or text. */
+/* A marker at the front of the queue. */
+static void stream_take(struct tmpl_stream *st, const struct syn_mark *m,
+                        struct tmpl_result *out)
+{
+    size_t n = st->n_space + strlen(m->text);
+
+    if (m->act == SYN_DO_END && st->n_space) {
+        stream_say(st, st->n_space, out);       /* the end claims no white space */
+        return;
+    }
+    if (m->act == SYN_DO_HEAD || stream_is_doubtful(st, m)) {
+        st->from = st->mode;
+        st->head_begun = true;
+        st->doubtful = m;
+        st->doubt = SYN_WAIT;
+        st->seen = n;
+        st->mode = m->act == SYN_DO_HEAD ? SYN_HEAD : SYN_DOUBT;
+        return;
+    }
+    if (m->act == SYN_DO_INSIDE) {
+        stream_call_inside(st, m->text, strlen(m->text));
+        stream_leave(st, n, TMPL_TOOL_CALL, out);
+        return;
+    }
+    if (m->act == SYN_DO_CALL_END && st->mode == SYN_CALL) {
+        stream_call_inside(st, m->text, m->keep);
+        stream_leave(st, n, TMPL_CONTROL, out);
+        stream_call_end(st, STREAM_WHOLE, out);
+        return;
+    }
+    stream_leave_call(st, m, out);
+    stream_leave(st, n, TMPL_CONTROL, out);
+    stream_act(st, m);
+}
+
+/* A special token at the front that is no marker here. */
+static void stream_special(struct tmpl_stream *st, const struct stream_name *name,
+                           struct tmpl_result *out)
+{
+    const char *s = stream_front(st) + name->at;
+    size_t n = name->n, real = name->real;
+    bool in_call = st->mode == SYN_CALL;
+
+    if (in_call && stream_is_inside(st, s, n)) {
+        stream_call_inside(st, s, n);
+        stream_leave(st, n, TMPL_TOOL_CALL, out);
+    } else if (stream_is_mark(st, s, n)) {
+        if (in_call)
+            stream_call_inside(st, s, n);
+        enum tmpl_channel channel = stream_rules[st->mode].text;
+        if (real)
+            st->mode = stream_rules[st->mode].next;
+        stream_leave(st, n, channel, out);
+    } else {
+        if (in_call && st->call.until != SYN_UNTIL_MARK)
+            stream_call_finish(st, out);
+        stream_leave(st, n, TMPL_CONTROL, out);
+    }
+}
+
+/* ---- the modes ---- */
+
+/* What a byte that begins no marker is here. */
 static enum stream_space stream_space_of(const struct tmpl_stream *st, char c)
 {
-    enum stream_space space = stream_rules[st->phase].space;
+    enum stream_space space = stream_rules[st->mode].space;
     bool line = c == '\n' || c == '\r';
 
-    if (!line && !(space == SPACE_HOLD && (c == ' ' || c == '\t')))
+    if (st->mode == SYN_CALL_MORE)
+        return c && (line || strchr(" \t", c) || strchr(st->syn->more, c)) ? SPACE_HOLD
+                                                                           : SPACE_TEXT;
+    if (!line && !((space == SPACE_HOLD || space == SPACE_EAT) && (c == ' ' || c == '\t')))
         return SPACE_TEXT;
-    if (space != SPACE_EAT_LINES && !stream_tags_here(st))
+    if (st->syn->exact && space != SPACE_HOLD && space != SPACE_EAT)
+        return SPACE_TEXT;
+    if (!(st->live & SYN_IN(st->mode)) && space != SPACE_EAT && space != SPACE_EAT_LINES)
         return SPACE_TEXT;      /* nothing can claim it */
     return space;
 }
 
-/* More bytes may come, or these are all: half a tag is text then. */
-enum stream_end { STREAM_MORE, STREAM_LAST };
-
-/* Decide as much of held as can be decided. */
-static void stream_settle(struct tmpl_stream *st, enum stream_end end,
-                          struct tmpl_result *out)
+/* Behind a JSON value of a call comes something else. False: another value, of the call. */
+static bool stream_no_more(struct tmpl_stream *st, char c, struct tmpl_result *out)
 {
-    while (st->held.n > st->n_space) {
-        const char *s = st->held.p + st->n_space;
-        enum stream_tag tag = stream_match(st, s, st->held.n - st->n_space);
+    if (c == '{' || c == '[')
+        return false;
+    stream_call_end(st, STREAM_WHOLE, out);
+    st->n_space = 0;
+    return true;
+}
 
-        if (tag == TAG_HALF && end == STREAM_MORE)
-            return;
-        if (tag < TAG_COUNT) {
-            stream_run(st, TMPL_CONTROL, st->held.n, out);
-            buf_reset(&st->held);
-            st->n_space = 0;
-            stream_take_tag(st, tag, out);
-            return;
+/* The first unit of the queue is no marker. */
+static void stream_unit(struct tmpl_stream *st, struct tmpl_result *out)
+{
+    const struct stream_name *name = stream_name_at(st, st->n_space);
+    char c = stream_front(st)[st->n_space];
+
+    if (st->mode == SYN_CALL_MORE && (name || stream_space_of(st, c) == SPACE_TEXT) &&
+        stream_no_more(st, name ? '\0' : c, out))
+        return;
+    if (name) {
+        if (st->n_space)
+            stream_say(st, st->n_space, out);
+        else
+            stream_special(st, name, out);
+        return;
+    }
+    switch (stream_space_of(st, c)) {
+    case SPACE_HOLD:
+    case SPACE_HOLD_LINES:
+        st->n_space++;
+        break;
+    case SPACE_EAT:
+    case SPACE_EAT_LINES:
+        stream_leave(st, 1, TMPL_CONTROL, out);
+        break;
+    case SPACE_TEXT:
+        if (st->syn->bare && strchr(st->syn->bare, c) && c &&
+            SYN_IN(st->mode) & (SYN_IN(SYN_START) | SYN_IN(SYN_THINK_END))) {
+            st->mode = SYN_BARE;
+            st->seen = 0;
+            st->bare = (struct syn_bare){0};
+        } else {
+            stream_say(st, st->n_space + 1, out);
         }
-        switch (stream_space_of(st, *s)) {
-        case SPACE_HOLD:
-        case SPACE_HOLD_LINES:
-            st->n_space++;
-            break;
-        case SPACE_EAT_LINES:
-            stream_run(st, TMPL_CONTROL, 1, out);
-            buf_cut(&st->held, 0, 1);
-            break;
-        case SPACE_TEXT:
-            stream_text(st, st->n_space + 1, out);
-            break;
-        }
+        break;
     }
 }
 
-static void stream_bytes(struct tmpl_stream *st, const char *bytes, size_t len,
+/* Each of these does what can be done; false: nothing more until more bytes come. */
+static bool stream_plain(struct tmpl_stream *st, enum stream_end end,
                          struct tmpl_result *out)
 {
-    for (size_t i = 0; i < len; i++) {
-        buf_addc(&st->held, bytes[i]);
-        stream_settle(st, STREAM_MORE, out);
+    bool half;
+
+    if (stream_len(st) == st->n_space)
+        return false;
+    const struct syn_mark *m = stream_match(st, st->n_space, &half);
+    if (half && end == STREAM_MORE)
+        return false;
+    if (m)
+        stream_take(st, m, out);
+    else
+        stream_unit(st, out);
+    return true;
+}
+
+static void stream_head_done(struct tmpl_stream *st, struct syn_head *h,
+                             struct tmpl_result *out)
+{
+    bool exact = st->syn->exact;
+
+    if (st->from == SYN_CALL) {
+        st->mode = SYN_CALL;
+        stream_call_end(st, STREAM_WHOLE, out);
     }
+    stream_leave(st, st->n_space + h->used, TMPL_CONTROL, out);
+    st->in_tagged = h->channel == TMPL_RESPONSE;
+    switch (h->channel) {
+    case TMPL_THINK:
+        st->mode = exact ? SYN_THINK : SYN_THINK_START;
+        break;
+    case TMPL_RESPONSE:
+        st->mode = SYN_ANSWER;
+        break;
+    case TMPL_TOOL_CALL:
+        st->mode = SYN_IDLE;
+        stream_enter_call(st, NULL, h->name);
+        h->name = NULL;
+        break;
+    case TMPL_CONTROL:
+        st->mode = SYN_IDLE;
+        break;
+    }
+    free(h->name);
 }
 
-static enum stream_tag stream_tag_named(const struct tmpl_stream *st, const char *name)
+static bool stream_head(struct tmpl_stream *st, enum stream_end end,
+                        struct tmpl_result *out)
 {
-    for (int i = 0; i < TAG_COUNT; i++)
-        if (st->tag[i] && !strcmp(st->tag[i], name))
-            return (enum stream_tag)i;
-    return TAG_NONE;
+    struct syn_head h = {0};
+    size_t n = stream_len(st) - st->n_space;
+    enum syn_sure sure = st->syn->head(stream_front(st) + st->n_space, n, &h);
+
+    if (sure == SYN_WAIT && end == STREAM_MORE && n <= STREAM_HEAD_MAX)
+        return false;
+    if (sure == SYN_YES) {
+        stream_head_done(st, &h, out);
+    } else if (!st->head_begun) {
+        st->mode = SYN_START;
+    } else if (h.used) {
+        h.channel = TMPL_CONTROL;
+        stream_head_done(st, &h, out);
+    } else {
+        st->mode = st->from;
+        stream_say(st, st->n_space + 1, out);
+    }
+    return stream_len(st) > 0;
 }
 
-static void stream_special(struct tmpl_stream *st, const char *bytes, size_t len,
-                           const char *name, struct tmpl_result *out)
+/* The doubtful marker is what it looks like. */
+static void stream_trust(struct tmpl_stream *st, struct tmpl_result *out)
 {
-    enum stream_tag tag = stream_tag_named(st, name);
+    bool doubted = st->doubt == SYN_NO;
 
-    stream_settle(st, STREAM_LAST, out);
-    if (tag != TAG_NONE && (stream_tags_here(st) & BIT(tag))) {
-        stream_run(st, TMPL_CONTROL, st->held.n + len, out);
-        buf_reset(&st->held);
+    st->mode = st->from;
+    stream_leave(st, st->n_space + strlen(st->doubtful->text), TMPL_CONTROL, out);
+    stream_enter_call(st, st->doubtful, NULL);
+    if (doubted)
+        st->call.guard = SYN_GUARD_NONE;
+}
+
+/* What follows does not look like a call. It is one when its closing marker comes, and none
+ * when another call does, or a special token, or the end. */
+static enum syn_sure stream_look_on(struct tmpl_stream *st, enum stream_end end)
+{
+    for (; st->seen < stream_len(st); st->seen++) {
+        bool half;
+        const struct syn_mark *m = stream_match(st, st->seen, &half);
+        if (half && end == STREAM_MORE)
+            return SYN_WAIT;
+        if (m && m->act == SYN_DO_CALL_END)
+            return SYN_YES;
+        if (m || stream_name_at(st, st->seen))
+            return SYN_NO;
+    }
+    return end == STREAM_MORE ? SYN_WAIT : SYN_NO;
+}
+
+static bool stream_doubt(struct tmpl_stream *st, enum stream_end end,
+                         struct tmpl_result *out)
+{
+    size_t body = st->n_space + strlen(st->doubtful->text);
+    enum syn_sure sure;
+
+    if (st->doubt == SYN_WAIT)
+        st->doubt = st->doubtful->begins(stream_front(st) + body, stream_len(st) - body);
+    sure = st->doubt == SYN_NO ? stream_look_on(st, end) : st->doubt;
+    if (sure == SYN_WAIT && end == STREAM_MORE)
+        return false;
+    if (sure == SYN_NO) {
+        st->mode = st->from;
+        stream_say(st, st->n_space + 1, out);
+    } else {
+        stream_trust(st, out);
+    }
+    return true;
+}
+
+static bool stream_bare(struct tmpl_stream *st, enum stream_end end,
+                        struct tmpl_result *out)
+{
+    bool may = true, over = false;
+
+    while (may && !over && st->seen < stream_len(st)) {
+        if (stream_name_at(st, st->seen))
+            over = true;
+        else
+            may = syn_bare_feed(&st->bare, stream_front(st)[st->seen++], st->syn->bare_key);
+    }
+    if (may && !over && end == STREAM_MORE)
+        return false;
+    if (may && syn_is_json_call(stream_front(st), st->seen)) {
+        char *raw = xmemdup0(stream_front(st), st->seen);
+        size_t n = st->seen;
+        stream_leave(st, n, TMPL_TOOL_CALL, out);
+        st->back = SYN_CALL_END;
+        stream_call_bare(st, raw, n, out);
+        free(raw);
+    } else {
+        st->mode = SYN_ANSWER;
         st->n_space = 0;
-        stream_take_tag(st, tag, out);
-        return;
     }
-    if (tag != TAG_NONE) {
-        buf_add(&st->held, bytes, len);
-        stream_text(st, st->held.n, out);
-        return;
-    }
-    stream_text(st, st->held.n, out);
-    stream_run(st, TMPL_CONTROL, len, out);
-    if (st->phase == IN_REST) {
-        stream_call(st, &st->raw, NULL, out);
-        st->phase = IN_CALL_END;
+    return stream_len(st) > 0;
+}
+
+static void stream_work(struct tmpl_stream *st, enum stream_end end,
+                        struct tmpl_result *out)
+{
+    bool more = true;
+
+    while (more) {
+        switch (st->mode) {
+        case SYN_HEAD:
+            more = stream_head(st, end, out);
+            break;
+        case SYN_DOUBT:
+            more = stream_doubt(st, end, out);
+            break;
+        case SYN_BARE:
+            more = stream_bare(st, end, out);
+            break;
+        default:
+            more = stream_plain(st, end, out);
+            break;
+        }
     }
 }
 
 /* ---- the interface ---- */
 
-struct tmpl_stream *tmpl_stream_new(const struct tmpl *t, enum tmpl_channel start)
+struct tmpl_stream *tmpl_stream_open(const struct tmpl_syntax *s, enum tmpl_channel start,
+                                     const struct tmpl_vocab *vocab)
 {
+    static const enum syn_mode modes[] = {
+        [TMPL_THINK] = SYN_THINK_START,
+        [TMPL_RESPONSE] = SYN_START,
+        [TMPL_TOOL_CALL] = SYN_START,
+        [TMPL_CONTROL] = SYN_START,
+    };
     struct tmpl_stream *st = xcalloc(1, sizeof *st);
 
-    st->tag[TAG_THINK_OPEN] = t->tags.think_open;
-    st->tag[TAG_THINK_CLOSE] = t->tags.think_close;
-    st->tag[TAG_CALL_OPEN] = t->tags.call_open;
-    st->tag[TAG_CALL_CLOSE] = t->tags.call_close;
-    st->tag[TAG_REST] = t->tags.call_rest;
-    st->answer_may_be_call = t->tags.answer_may_be_call;
-    switch (start) {
-    case TMPL_THINK:
-        st->phase = IN_THINK_START;
-        break;
-    case TMPL_TOOL_CALL:
-        st->phase = t->tags.call_open ? IN_CALL : IN_REST;
-        break;
-    case TMPL_RESPONSE:
-    case TMPL_CONTROL:
-        st->phase = IN_START;
-        break;
+    st->syn = s;
+    if (s->xtml) {
+        st->xtml = xtml_stream_new(start);
+        return st;
+    }
+    syn_quote_init(&st->quote);
+    stream_prepare_marks(st, vocab);
+    st->mode = modes[start];
+    if (st->mode == SYN_THINK_START && s->exact)
+        st->mode = SYN_THINK;
+    if (s->head_first && (start == TMPL_RESPONSE || start == TMPL_CONTROL)) {
+        st->mode = SYN_HEAD;
+        st->head_begun = start == TMPL_CONTROL;
+        st->from = SYN_START;
+    }
+    for (size_t i = 0; start == TMPL_TOOL_CALL && i < s->n_marks; i++) {
+        if (s->marks[i].act == SYN_DO_CALL) {
+            stream_enter_call(st, &s->marks[i], NULL);
+            break;
+        }
     }
     return st;
+}
+
+struct tmpl_stream *tmpl_stream_new(const struct tmpl *t, enum tmpl_channel start)
+{
+    return tmpl_stream_open(t->syntax, start, NULL);
+}
+
+void tmpl_stream_text_only(struct tmpl_stream *st)
+{
+    st->text_only = true;
+    if (st->xtml)
+        xtml_stream_markers_in_text(st->xtml);
 }
 
 void tmpl_stream_free(struct tmpl_stream *st)
 {
     if (!st)
         return;
-    buf_release(&st->held);
-    buf_release(&st->raw);
-    buf_release(&st->answer);
+    xtml_stream_free(st->xtml);
+    buf_release(&st->buf);
+    free(st->names);
+    stream_call_release(&st->call);
     free(st);
 }
 
 void tmpl_feed(struct tmpl_stream *st, const char *bytes, size_t len, const char *special,
                struct tmpl_result *out)
 {
-    if (special)
-        stream_special(st, bytes, len, special, out);
-    else
-        stream_bytes(st, bytes, len, out);
+    if (st->xtml) {
+        xtml_stream_feed(st->xtml, bytes, len, special, out);
+    } else if (special && *special) {
+        size_t n = strlen(special);
+        MEM_GROW(st->names, st->cap_names, st->n_names + 1);
+        st->names[st->n_names++] = (struct stream_name){ stream_len(st), n, len };
+        buf_add(&st->buf, special, n);
+        stream_work(st, STREAM_MORE, out);
+    } else {
+        buf_add(&st->buf, bytes, len);
+        stream_work(st, STREAM_MORE, out);
+    }
 }
 
 void tmpl_finish(struct tmpl_stream *st, struct tmpl_result *out)
 {
-    stream_settle(st, STREAM_LAST, out);
-    stream_text(st, st->held.n, out);
-    if (st->phase == IN_CALL)
-        stream_call(st, &st->raw, "the answer ended before the call did", out);
-    else if (st->phase == IN_REST)
-        stream_call(st, &st->raw, NULL, out);
-    else if (st->answer_may_be_call && !st->n_calls &&
-             tmpl_call_is_whole(buf_str(&st->answer), st->answer.n))
-        stream_call(st, &st->answer, NULL, out);
-    st->phase = IN_ANSWER;
+    if (st->xtml) {
+        xtml_stream_finish(st->xtml, out);
+        return;
+    }
+    stream_work(st, STREAM_LAST, out);
+    if (st->mode == SYN_CALL_MORE) {
+        stream_call_end(st, STREAM_WHOLE, out);
+        stream_leave(st, st->n_space, TMPL_CONTROL, out);
+    }
+    stream_say(st, st->n_space, out);
+    assert(!stream_len(st));
+    if (st->mode == SYN_CALL)
+        stream_call_finish(st, out);
+    st->mode = SYN_ANSWER;
+}
+
+bool tmpl_stream_ended(const struct tmpl_stream *st)
+{
+    return st->xtml ? xtml_stream_ended(st->xtml) : st->ended;
+}
+
+const char *tmpl_stream_left(const struct tmpl_stream *st)
+{
+    return st->xtml ? xtml_stream_left(st->xtml) : NULL;
 }

@@ -71,6 +71,8 @@ struct tmpl_options {
 struct tmpl_vocab {
     bool (*has_special)(const void *arg, const char *name);
     const void *arg;
+    /* It is fed to a stream by its name, never as text (a control token). May be NULL. */
+    bool (*is_control)(const void *arg, const char *name);
 };
 
 size_t tmpl_count(void);
@@ -90,6 +92,29 @@ const struct tmpl *tmpl_choose(const char *source, size_t len, const struct tmpl
 bool tmpl_render(const struct tmpl *t, const struct tmpl_message *messages, size_t n,
                  const struct tmpl_options *options, const struct tmpl_vocab *vocab,
                  struct tmpl_prompt *out, struct err *e);
+
+/* ---- output syntaxes: how models write thinking, answers and calls ---- */
+
+struct tmpl_syntax;
+
+size_t tmpl_syntax_count(void);
+const struct tmpl_syntax *tmpl_syntax_at(size_t i);
+const char *tmpl_syntax_name(const struct tmpl_syntax *s);      /* "hermes" */
+const char *tmpl_syntax_help(const struct tmpl_syntax *s);      /* one line */
+/* The syntax of that name; NULL and e lists the choices (kind ERR_USAGE). */
+const struct tmpl_syntax *tmpl_syntax_find(const char *name, struct err *e);
+/* The one of a template of ours. */
+const struct tmpl_syntax *tmpl_syntax_of(const struct tmpl *t);
+/* Choose by the chat template in the model's file (NULL: it has none), else by the
+ * vocabulary (may be NULL); where neither has markers we know, the syntax "none". why (may
+ * be NULL) gets one sentence. */
+const struct tmpl_syntax *tmpl_syntax_choose(const char *source, size_t len,
+                                             const struct tmpl_vocab *vocab,
+                                             struct buf *why);
+/* Where the model's own text begins behind a prompt, of which the end is enough. Only what
+ * the template wrote may decide: ask with the text of a generation prompt. */
+enum tmpl_channel tmpl_syntax_start(const struct tmpl_syntax *s, const char *prompt,
+                                    size_t n);
 
 /* ---- the stream ---- */
 
@@ -124,6 +149,13 @@ void tmpl_result_reset(struct tmpl_result *r);      /* empty, memory kept */
 void tmpl_result_release(struct tmpl_result *r);
 
 struct tmpl_stream *tmpl_stream_new(const struct tmpl *t, enum tmpl_channel start);
+/* start: see tmpl_syntax_start(). Markers that are control tokens of vocab count by their
+ * names only; the others, or all when vocab is NULL, also where they are spelled in text. */
+struct tmpl_stream *tmpl_stream_open(const struct tmpl_syntax *s, enum tmpl_channel start,
+                                     const struct tmpl_vocab *vocab);
+/* Before anything is fed: there are no tokens to see, only text. Names of tokens that end a
+ * turn of this syntax count there, too. */
+void tmpl_stream_text_only(struct tmpl_stream *st);
 void tmpl_stream_free(struct tmpl_stream *st);
 
 /* Feed one token. special is its name when it is a special token (its bytes do not count as
@@ -133,5 +165,9 @@ void tmpl_feed(struct tmpl_stream *st, const char *bytes, size_t len, const char
                struct tmpl_result *out);
 /* The stream ends: decide what was held back. An unfinished call is a call with error. */
 void tmpl_finish(struct tmpl_stream *st, struct tmpl_result *out);
+/* The last thing that came was the end of the turn, said by the model. */
+bool tmpl_stream_ended(const struct tmpl_stream *st);
+/* Of Kimi K3: what xtml_stream_left() says; NULL for all others. */
+const char *tmpl_stream_left(const struct tmpl_stream *st);
 
 #endif

@@ -26,6 +26,14 @@ static char *path_of(const struct tui_call *call)
     return buf_take(&out);
 }
 
+/* What became of a request that the worker has to carry out. */
+static bool job(struct tui_call *call, bool accepted)
+{
+    if (accepted)
+        call->effects |= TUI_EFFECT_JOB;
+    return accepted;
+}
+
 static bool run_quit(struct tui_call *call, struct err *e)
 {
     (void)e;
@@ -44,30 +52,25 @@ static bool run_help(struct tui_call *call, struct err *e)
 
 static bool run_new(struct tui_call *call, struct err *e)
 {
-    return chat_reset(call->chat, e);
+    return job(call, chat_reset(call->chat, e));
 }
 
 static bool run_retry(struct tui_call *call, struct err *e)
 {
-    return chat_retry(call->chat, e);
+    return job(call, chat_retry(call->chat, e));
 }
 
 static bool run_continue(struct tui_call *call, struct err *e)
 {
-    return chat_continue(call->chat, e);
+    return job(call, chat_continue(call->chat, e));
 }
 
 static bool run_system(struct tui_call *call, struct err *e)
 {
     if (!call->len)
         return chat_get(call->chat, "system", call->out, e);
-    if (call->len == 1 && *call->arg == '-') {
-        if (!chat_set_system(call->chat, "", 0, e))
-            return false;
-        buf_adds(call->out, "the system message is gone");
-        return true;
-    }
-    return chat_set_system(call->chat, call->arg, call->len, e);
+    bool none = call->len == 1 && *call->arg == '-';
+    return job(call, chat_set_system(call->chat, call->arg, none ? 0 : call->len, e));
 }
 
 static bool set_list(struct tui_call *call, struct err *e)
@@ -122,7 +125,7 @@ static bool run_model(struct tui_call *call, struct err *e)
         return true;
     }
     char *path = path_of(call);
-    bool ok = chat_load(call->chat, path, e);
+    bool ok = job(call, chat_load(call->chat, path, e));
     free(path);
     return ok;
 }
@@ -169,11 +172,11 @@ static bool run_edit(struct tui_call *call, struct err *e)
 }
 
 static const struct tui_command commands[] = {
-    { "help", "[NAME]", "list commands and keys, or explain a command or an option",
+    { "help", "[NAME]", "list commands and keys, or explain one",
       TUI_COMPLETE_TOPIC, run_help },
-    { "new", "", "begin a new conversation; the old one stays saved", TUI_COMPLETE_NONE,
+    { "new", "", "begin a new conversation; the old one stays", TUI_COMPLETE_NONE,
       run_new },
-    { "retry", "", "answer the last message anew; the old answer stays saved",
+    { "retry", "", "answer anew; the old answer stays in the file",
       TUI_COMPLETE_NONE, run_retry },
     { "continue", "", "go on with an answer that was cut", TUI_COMPLETE_NONE, run_continue },
     { "system", "[TEXT|-]", "show the system message, set it, or remove it with -",

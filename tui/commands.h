@@ -19,6 +19,7 @@ enum tui_effect {
     TUI_EFFECT_FOLD = 2,            /* toggle the thinking */
     TUI_EFFECT_FOLD_ON = 4, TUI_EFFECT_FOLD_OFF = 8,
     TUI_EFFECT_EDIT = 16,           /* open an editor on the text being typed */
+    TUI_EFFECT_JOB = 32,            /* the chat is at work; CHAT_EV_READY will end it */
 };
 
 struct tui_call {

@@ -56,7 +56,7 @@ static void keep(struct tui_history *h, const char *text)
     h->n++;
 }
 
-static void end_walk(struct tui_history *h)
+void tui_history_rest(struct tui_history *h)
 {
     for (size_t i = 0; i < h->n; i++) {
         free(h->edited[i]);
@@ -69,7 +69,7 @@ static void end_walk(struct tui_history *h)
 
 void tui_history_release(struct tui_history *h)
 {
-    end_walk(h);
+    tui_history_rest(h);
     while (h->n)
         remove_at(h, h->n - 1);
     free(h->v);
@@ -216,7 +216,7 @@ bool tui_history_load(struct tui_history *h, const char *path, struct err *e)
 
 bool tui_history_add(struct tui_history *h, const char *text, struct err *e)
 {
-    end_walk(h);
+    tui_history_rest(h);
     if (*text == ' ' || text[strspn(text, " \t\n")] == '\0' ||
         (h->n && !strcmp(h->v[h->n - 1], text)))
         return true;

@@ -30,6 +30,9 @@ void tui_history_release(struct tui_history *h);
  * memory all the same. */
 bool tui_history_add(struct tui_history *h, const char *text, struct err *e);
 
+/* Forget the draft and what became of entries: the next walk starts at the end. */
+void tui_history_rest(struct tui_history *h);
+
 /* Walk: current is what the editor shows now and comes back when one returns to its entry.
  * Returns the text to show, or NULL at either end. */
 const char *tui_history_move(struct tui_history *h, const char *current, size_t to);

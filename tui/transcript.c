@@ -12,6 +12,9 @@
 
 #include "base/mem.h"
 
+/* A word, because colour may be missing. */
+static const char error_word[] = "error: ";
+
 static void block_release(struct tui_block *b)
 {
     free(b->title);
@@ -70,7 +73,7 @@ static struct tui_block *push_text(struct tui_transcript *t, enum tui_block_kind
 {
     struct tui_block *b = push(t, kind, message);
     if (kind == TUI_BLOCK_ERROR)
-        buf_adds(&b->text, "error: ");      /* a word, because colour may be missing */
+        buf_adds(&b->text, error_word);
     buf_add(&b->text, text, len);
     return b;
 }
@@ -265,18 +268,25 @@ const char *tui_stop_text(enum chat_stop why)
 
 static bool take_stop(struct tui_transcript *t, const struct chat_event *ev)
 {
-    const char *text = tui_stop_text(ev->stop.why);
+    const char *text = ev->stop.error ? ev->stop.error : tui_stop_text(ev->stop.why);
     bool bad = ev->stop.why == CHAT_STOP_CONTEXT || ev->stop.why == CHAT_STOP_ERROR;
-    struct buf line = {0};
 
     finish(t);
-    if (!text)
-        return true;
-    buf_adds(&line, text);
-    if (ev->stop.error)
-        buf_addf(&line, ": %s", ev->stop.error);
-    push_text(t, bad ? TUI_BLOCK_ERROR : TUI_BLOCK_NOTE, ev->message, line.p, line.n);
-    buf_release(&line);
+    if (text)
+        push_text(t, bad ? TUI_BLOCK_ERROR : TUI_BLOCK_NOTE, ev->message, text, strlen(text));
+    return true;
+}
+
+/* A turn that failed tells the same sentence when it stops and when its job ends. */
+static bool take_error(struct tui_transcript *t, const char *text)
+{
+    const struct tui_block *last = t->n ? &t->v[t->n - 1] : NULL;
+    size_t n = strlen(text), skip = strlen(error_word);
+
+    if (last && last->kind == TUI_BLOCK_ERROR && last->text.n == n + skip &&
+        !memcmp(last->text.p + skip, text, n))
+        return false;
+    tui_transcript_note(t, TUI_BLOCK_ERROR, text, n);
     return true;
 }
 
@@ -301,8 +311,7 @@ bool tui_transcript_apply(struct tui_transcript *t, const struct chat_event *ev)
         tui_transcript_note(t, TUI_BLOCK_NOTE, ev->note.text, strlen(ev->note.text));
         return true;
     case CHAT_EV_ERROR:
-        tui_transcript_note(t, TUI_BLOCK_ERROR, ev->note.text, strlen(ev->note.text));
-        return true;
+        return take_error(t, ev->note.text);
     case CHAT_EV_RESET:
         reset(t);
         return true;

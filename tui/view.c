@@ -247,6 +247,14 @@ void tui_view_follow(struct tui_view *v)
     v->away = false;
 }
 
+void tui_view_show(struct tui_view *v, struct tui_transcript *t, size_t block)
+{
+    v->away = false;
+    leave_end(v, t);
+    v->top = (struct tui_place){ block, (int)has_gap(v, t, block), 0 };
+    settle(v, t);
+}
+
 /* ---- reading ---- */
 
 int tui_view_lines(struct tui_view *v, struct tui_transcript *t, struct tui_line *out)

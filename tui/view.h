@@ -44,6 +44,8 @@ int tui_view_lines(struct tui_view *v, struct tui_transcript *t, struct tui_line
 void tui_view_scroll(struct tui_view *v, struct tui_transcript *t, long rows);
 void tui_view_top(struct tui_view *v, struct tui_transcript *t);
 void tui_view_follow(struct tui_view *v);
+/* Show a block just appended: its beginning, and its end as far as there is room. */
+void tui_view_show(struct tui_view *v, struct tui_transcript *t, size_t block);
 
 /* While away: rows that came since, and rows below the pane, counted up to limit. 0 while
  * following. */

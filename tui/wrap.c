@@ -29,6 +29,29 @@ static size_t sequence_len(char first)
     return c < 0x80 ? 1 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
 }
 
+/* The code point at the start of s; a bad byte is U+FFFD. Returns its bytes. */
+static size_t next_point(const char *s, size_t n, uint32_t *cp)
+{
+    size_t len = sequence_len(*s);
+    struct utf8_cell c;
+
+    if (utf8_next(s, n < len ? n : len, &c) == 0 || !c.valid) {
+        *cp = 0xFFFD;
+        return 1;
+    }
+    *cp = c.cp;
+    return len;
+}
+
+size_t tui_cell_points(const char *s, size_t n, uint32_t *out, size_t max)
+{
+    size_t count = 0;
+
+    for (size_t at = 0; at < n && count < max; count++)
+        at += next_point(s + at, n - at, &out[count]);
+    return count;
+}
+
 /* A cluster written out in ASCII, one <U+XXXX> for each code point beyond it. Returns the
  * columns; out may be NULL. */
 static int spell(struct buf *out, const char *s, size_t n)
@@ -36,22 +59,22 @@ static int spell(struct buf *out, const char *s, size_t n)
     int cols = 0;
 
     for (size_t at = 0; at < n;) {
-        struct utf8_cell c;
+        uint32_t cp;
         char form[16];
         int len;
 
-        if (utf8_next(s + at, n - at, &c) == 0 || !c.valid)
+        at += next_point(s + at, n - at, &cp);
+        if (cp == 0xFFFD)
             len = snprintf(form, sizeof form, "?");
-        else if (c.cp < 0x20 || c.cp == 0x7f)
-            len = snprintf(form, sizeof form, "^%c", (char)(c.cp ^ 0x40));
-        else if (c.cp < 0x80)
-            len = snprintf(form, sizeof form, "%c", (char)c.cp);
+        else if (cp < 0x20 || cp == 0x7f)
+            len = snprintf(form, sizeof form, "^%c", (char)(cp ^ 0x40));
+        else if (cp < 0x80)
+            len = snprintf(form, sizeof form, "%c", (char)cp);
         else
-            len = snprintf(form, sizeof form, "<U+%04X>", (unsigned)c.cp);
+            len = snprintf(form, sizeof form, "<U+%04X>", (unsigned)cp);
         if (out)
             buf_add(out, form, (size_t)len);
         cols += len;
-        at += c.valid && c.bytes ? sequence_len(s[at]) : 1;
     }
     return cols;
 }

@@ -7,6 +7,7 @@
  * the pane: the newline that ends it and blanks that hang over the edge are not seen. */
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/utf8.h"
 
@@ -31,6 +32,9 @@ size_t tui_cell_next(const char *s, size_t n, int col, enum tui_charset cs,
  * for a control; nothing for a newline. Exactly cell->width columns. */
 void tui_cell_text(struct buf *out, const char *s, const struct utf8_cell *cell,
                    enum tui_charset cs);
+
+/* The code points of a cell, at most max; a bad byte is U+FFFD. */
+size_t tui_cell_points(const char *s, size_t n, uint32_t *out, size_t max);
 
 /* Columns of a text on one line. */
 int tui_text_width(const char *s, size_t n, enum tui_charset cs);

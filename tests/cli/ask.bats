@@ -8,7 +8,7 @@ load cli
     [ "$output" = "Hello there" ]
     [ -z "$stderr" ]
     v ask --device fake:fake.jsonl hello > out
-    printf 'Hello there' | cmp - out
+    printf 'Hello there\n' | cmp - out
 }
 
 @test "-v puts thinking and speed on stderr" {

@@ -85,7 +85,7 @@ load cli
 {"answer":["a\u001b]0;evil\u0007",{"b64":"4pQ="},{"b64":"gg=="},{"b64":"/w=="},"b"]}
 END
     v ask --device fake:esc.jsonl hello > out
-    printf 'a\e]0;evil\a\xe2\x94\x82\xffb' | cmp - out
+    printf 'a\e]0;evil\a\xe2\x94\x82\xffb\n' | cmp - out
     command -v script > /dev/null || skip "no script(1)"
     TERM=xterm script -qec "'$VITRINE' ask --device fake:esc.jsonl hello" /dev/null < /dev/null > tty
     tr -d '\r' < tty > shown

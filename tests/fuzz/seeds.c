@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "tests/unit/gguf-write.h"
+#include "tests/unit/llama-write.h"
 
 static void write_seed(const char *dir, const char *name, struct gguf_write *w)
 {
@@ -59,6 +60,23 @@ static void write_vocab(const char *dir, const char *name, const char *model, co
     write_seed(dir, name, &w);
 }
 
+/* Models that load and run, so that the fuzzer gets past the loader. */
+static void write_models(const char *dir)
+{
+    struct gguf_write w = {0};
+
+    lw_model(&w, "llama", GGUF_DT_F32);
+    write_seed(dir, "llama.gguf", &w);
+    lw_model(&w, "smollm3", GGUF_DT_Q8_0);
+    write_seed(dir, "smollm3-q8_0.gguf", &w);
+    lw_model(&w, "mistral3", GGUF_DT_F32);
+    gw_kv_str(&w, "mistral3.rope.scaling.type", "yarn");
+    gw_kv_f32(&w, "mistral3.rope.scaling.factor", 4);
+    gw_kv_f32(&w, "mistral3.rope.scaling.yarn_beta_fast", 32);
+    gw_kv_f32(&w, "mistral3.attention.temperature_scale", 0.1f);
+    write_seed(dir, "mistral3-yarn.gguf", &w);
+}
+
 int main(int argc, char **argv)
 {
     struct gguf_write w = {0};
@@ -90,5 +108,6 @@ int main(int argc, char **argv)
     write_vocab(argv[1], "spm.gguf", "llama", "default");
     write_vocab(argv[1], "bpe.gguf", "gpt2", "llama-bpe");
     write_vocab(argv[1], "qwen.gguf", "gpt2", "qwen2");
+    write_models(argv[1]);
     return 0;
 }

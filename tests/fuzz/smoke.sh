@@ -1,9 +1,9 @@
 #!/bin/sh
 # Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
-# fuzz-gguf and fuzz-tokenizer start from what ./seeds writes and, where it is there,
-# ../shared/bad-files; a target with a NAME.dict takes words from that. What one finds interesting stays in
-# NAME.corpus beside it and is used again; a finding stays as NAME.crash-... and ends the
-# run with its status.
+# fuzz-gguf, fuzz-model and fuzz-tokenizer start from what ./seeds writes and, where it is
+# there, ../shared/bad-files; fuzz-jinja from ../shared/templates; a target with a NAME.dict
+# takes words from that. What one finds interesting stays in NAME.corpus beside it and is
+# used again; a finding stays as NAME.crash-... and ends the run with its status.
 set -eu
 
 # Freed memory is kept for a while by the sanitizer; little of it keeps the limit meaningful.
@@ -16,11 +16,14 @@ mkdir -p $here/seeds.corpus
 $here/seeds $here/seeds.corpus
 bad=
 [ -d "$shared/bad-files" ] && bad=$shared/bad-files
+templates=
+[ -d "$shared/templates" ] && templates="$shared/templates/jinja $shared/templates/jinja-gguf"
 
 for target; do
     mkdir -p "$target.corpus"
     case $target in
-    */fuzz-gguf | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
+    */fuzz-gguf | */fuzz-model | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
+    */fuzz-jinja) from=$templates ;;
     *) from= ;;
     esac
     dict=${top_srcdir:-.}/$here/${target##*/fuzz-}.dict

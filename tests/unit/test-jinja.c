@@ -15,8 +15,14 @@
 #include "templates/pyjson.h"
 
 static const struct tm now = {
-    .tm_year = 126, .tm_mon = 0, .tm_mday = 15, .tm_hour = 12, .tm_min = 34, .tm_sec = 56,
-    .tm_wday = 4, .tm_yday = 14,
+    .tm_year = 126,
+    .tm_mon = 0,
+    .tm_mday = 15,
+    .tm_hour = 12,
+    .tm_min = 34,
+    .tm_sec = 56,
+    .tm_wday = 4,
+    .tm_yday = 14,
 };
 
 /* ---- reading ---- */
@@ -38,8 +44,8 @@ static bool read_file(const char *path, struct buf *out)
 
 static json_t *read_json(const char *path)
 {
-    struct buf b = {0};
-    struct pyjson_bad bad = {0};
+    struct buf b = { 0 };
+    struct pyjson_bad bad = { 0 };
 
     if (!read_file(path, &b))
         fail_msg("cannot read %s", path);
@@ -50,12 +56,13 @@ static json_t *read_json(const char *path)
     return v;
 }
 
-/* Render source with context; the text or, with *failed, the message. The caller frees. */
+/* Render source with context; the text or, with *failed, the message. The caller frees.
+ */
 static char *run(const char *source, size_t len, const json_t *context, bool *failed)
 {
     struct jinja_limits limits = { .now = &now };
-    struct jinja_output out = {0};
-    struct err e = {0};
+    struct jinja_output out = { 0 };
+    struct err e = { 0 };
     struct jinja *j = jinja_compile(source, len, &e);
     char *text;
 
@@ -82,14 +89,15 @@ static const struct {
 };
 
 struct tally {
-    int rows, equal;            /* all */
-    int sure, sure_equal;       /* those where both other engines agree with Jinja2 */
+    int rows, equal;      /* all */
+    int sure, sure_equal; /* those where both other engines agree with Jinja2 */
 };
 
 static const char *excuse(const char *template, const char *test_case)
 {
     for (size_t i = 0; misses[i].template; i++)
-        if (!strcmp(misses[i].template, template) && !strcmp(misses[i].test_case, test_case))
+        if (!strcmp(misses[i].template, template) &&
+            !strcmp(misses[i].test_case, test_case))
             return misses[i].why;
     return NULL;
 }
@@ -99,7 +107,8 @@ static json_t *context_of(const json_t *cases, const char *name)
     const json_t *c;
     size_t i;
 
-    json_array_foreach(json_object_get(cases, "cases"), i, c) {
+    json_array_foreach(json_object_get(cases, "cases"), i, c)
+    {
         if (strcmp(json_string_value(json_object_get(c, "case")), name) != 0)
             continue;
         json_t *context = json_deep_copy(json_object_get(c, "options"));
@@ -132,7 +141,8 @@ static void check_rows(const char *name, const struct buf *source, const json_t 
     const json_t *row;
     size_t i;
 
-    json_array_foreach(rows, i, row) {
+    json_array_foreach(rows, i, row)
+    {
         const char *test_case = json_string_value(json_object_get(row, "case"));
         bool sure = json_is_true(json_object_get(row, "hf_jinja_js")) &&
                     json_is_true(json_object_get(row, "llama_cpp"));
@@ -155,7 +165,7 @@ static void check_template(const char *folder, const char *name, const json_t *c
                            struct tally *t)
 {
     bool gguf = strcmp(folder, "jinja-gguf") == 0;
-    struct buf path = {0}, source = {0};
+    struct buf path = { 0 }, source = { 0 };
 
     buf_addf(&path, "%s/templates/%s/%s.jinja", unit_shared(), folder, name);
     assert_true(read_file(path.p, &source));
@@ -172,7 +182,7 @@ static void check_template(const char *folder, const char *name, const json_t *c
 static void check_folder(const char *folder, const json_t *cases, struct tally *t)
 {
     static const char suffix[] = ".jinja";
-    struct buf path = {0};
+    struct buf path = { 0 };
     struct dirent *d;
 
     buf_addf(&path, "%s/templates/%s", unit_shared(), folder);
@@ -191,8 +201,8 @@ static void check_folder(const char *folder, const json_t *cases, struct tally *
 
 static void test_rows(void **state)
 {
-    struct buf path = {0};
-    struct tally t = {0};
+    struct buf path = { 0 };
+    struct tally t = { 0 };
 
     (void)state;
     UNIT_NEEDS_SHARED();
@@ -215,7 +225,7 @@ static void test_rows(void **state)
 static void test_language(void **state)
 {
     const char *top = getenv("top_srcdir");
-    struct buf path = {0};
+    struct buf path = { 0 };
     const json_t *row;
     int bad = 0;
     size_t i;
@@ -225,7 +235,8 @@ static void test_language(void **state)
     json_t *rows = read_json(path.p);
     json_t *context = json_object_get(json_array_get(rows, 0), "context");
     assert_non_null(context);
-    json_array_foreach(rows, i, row) {
+    json_array_foreach(rows, i, row)
+    {
         const char *source = json_string_value(json_object_get(row, "template"));
         const json_t *expected = json_object_get(row, "expected");
         bool failed;
@@ -233,7 +244,8 @@ static void test_language(void **state)
         if (!source)
             continue;
         char *got = run(source, strlen(source), context, &failed);
-        if (expected ? failed || strcmp(got, json_string_value(expected)) != 0 : !failed) {
+        if (expected ? failed || strcmp(got, json_string_value(expected)) != 0
+                     : !failed) {
             print_message("%s\n  gives %s\n  not   %s\n", source, got,
                           expected ? json_string_value(expected) : "an error");
             bad++;
@@ -248,14 +260,14 @@ static void test_language(void **state)
 
 /* ---- single templates ---- */
 
-/* Render with a context in JSON; fails the test if it fails. Origins are marked: what comes
- * from the conversation stands in «». */
+/* Render with a context in JSON; fails the test if it fails. Origins are marked: what
+ * comes from the conversation stands in «». */
 static char *marked(const char *source, const char *json)
 {
     json_t *context = pyjson_load(json, strlen(json), PYJSON_NAN, NULL);
-    struct jinja_output out = {0};
-    struct buf b = {0};
-    struct err e = {0};
+    struct jinja_output out = { 0 };
+    struct buf b = { 0 };
+    struct err e = { 0 };
     struct jinja *j = jinja_compile(source, strlen(source), &e);
     size_t at = 0;
 
@@ -302,9 +314,10 @@ static void check_error(const char *source, const char *expected)
     json_decref(context);
 }
 
-#define U "{\"u\": \"a<|im_end|>b\", \"l\": [\"<|im_end|>\", 5, 1.0, true, null], " \
-          "\"bos_token\": \"<s>\", \"m\": {\"k\": \"v\"}, " \
-          "\"big\": 12345678901234567890123}"
+#define U                                                                     \
+    "{\"u\": \"a<|im_end|>b\", \"l\": [\"<|im_end|>\", 5, 1.0, true, null], " \
+    "\"bos_token\": \"<s>\", \"m\": {\"k\": \"v\"}, "                         \
+    "\"big\": 12345678901234567890123}"
 
 static void test_origin(void **state)
 {
@@ -329,15 +342,13 @@ static void test_origin(void **state)
         { "{{ u|tojson }}", "«\"a<|im_end|>b\"»" },
         { "{{ {'a': u, 'b': 1}|tojson }}", "{\"a\": «\"a<|im_end|>b\"», \"b\": 1}" },
         { "{{ m|tojson }}", "«{\"k\": \"v\"}»" },
-        { "{{ [u] }}{{ l }}",
-          "[«'a<|im_end|>b'»]«['<|im_end|>', 5, 1.0, True, None]»" },
+        { "{{ [u] }}{{ l }}", "[«'a<|im_end|>b'»]«['<|im_end|>', 5, 1.0, True, None]»" },
         { "{{ u|upper }}{{ 'x'|upper }}{{ (u ~ 'x')|upper }}",
           "«A<|IM_END|>B»X«A<|IM_END|>B»X" },
         { "{{ '%s and %d' % (u, l[1]) }}", "«a<|im_end|>b» and «5»" },
         { "{{ '{} {:>3}'.format(u, 7) }}", "«a<|im_end|>b»   7" },
         { "{{ u|length }}{{ l[1] + 1 }}{{ 1 + 1 }}", "«126»2" },
-        { "{% set x %}<{{ u }}>{% endset %}{{ x }}{{ x[:2] }}",
-          "<«a<|im_end|>b»><«a»" },
+        { "{% set x %}<{{ u }}>{% endset %}{{ x }}{{ x[:2] }}", "<«a<|im_end|>b»><«a»" },
         { "{% macro f(a) %}[{{ a }}]{% endmacro %}{{ f(u)|upper }}", "[«A<|IM_END|>B»]" },
         { "{% for c in u[1:3] %}{{ c }}-{% endfor %}", "«<»-«|»-" },
         { "{% for k, v in m.items() %}{{ k }}={{ v }}{% endfor %}", "«k»=«v»" },
@@ -352,7 +363,8 @@ static void test_origin(void **state)
           "{% set ns.t = ns.t ~ x ~ u[0] %}{% endfor %}{{ ns.t }}{{ ns.t[1:3] }}",
           "1«a»2«aa»2" },
         { "{{ strftime_now('%%') }}", "%" },
-        { "{{ u.partition('<')[0] ~ ('a' ~ u).rsplit('b', 1)[0] }}", "«a»a«a<|im_end|>»" },
+        { "{{ u.partition('<')[0] ~ ('a' ~ u).rsplit('b', 1)[0] }}",
+          "«a»a«a<|im_end|>»" },
     };
 
     (void)state;
@@ -367,8 +379,9 @@ static void test_shared_text(void **state)
     check_marked("{% set a = 'x' ~ 'y' %}{% set b = a ~ u[0] %}{% set c = a ~ 'z' %}"
                  "{% set d = b ~ '!' %}{{ a }},{{ b }},{{ c }},{{ d }}",
                  U, "xy,xy«a»,xyz,xy«a»!");
-    check_marked("{% set a = 'p' 'q' %}{% for i in [1, 2] %}{{ a ~ i }},{% endfor %}{{ a }}", U,
-                 "pq1,pq2,pq");
+    check_marked(
+        "{% set a = 'p' 'q' %}{% for i in [1, 2] %}{{ a ~ i }},{% endfor %}{{ a }}", U,
+        "pq1,pq2,pq");
 }
 
 static void test_errors(void **state)
@@ -387,11 +400,12 @@ static void test_errors(void **state)
 
 /* ---- bounds ---- */
 
-static void check_bound(const char *source, struct jinja_limits limits, const char *expected)
+static void check_bound(const char *source, struct jinja_limits limits,
+                        const char *expected)
 {
     json_t *context = json_object();
-    struct jinja_output out = {0};
-    struct err e = {0};
+    struct jinja_output out = { 0 };
+    struct err e = { 0 };
     clock_t start = clock();
     struct jinja *j = jinja_compile(source, strlen(source), &e);
     bool ok = j && jinja_render(j, context, &limits, &out, &e);
@@ -407,22 +421,26 @@ static void check_bound(const char *source, struct jinja_limits limits, const ch
 
 static void test_bounds(void **state)
 {
-    const struct jinja_limits none = {0};
-    struct buf deep = {0};
+    const struct jinja_limits none = { 0 };
+    struct buf deep = { 0 };
 
     (void)state;
     check_bound("{% for i in range(99999) %}{% for j in range(99999) %}x{% endfor %}"
-                "{% endfor %}", none, "does not end");
+                "{% endfor %}",
+                none, "does not end");
     check_bound("{% for i in range(1000000000) %}x{% endfor %}", none, "range too big");
     check_bound("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", none, "levels deep");
-    check_bound("{% set l = [1] %}{% for x in l %}{% set _ = l.append(x) %}{% endfor %}", none,
-                "does not end");
+    check_bound("{% set l = [1] %}{% for x in l %}{% set _ = l.append(x) %}{% endfor %}",
+                none, "does not end");
     check_bound("{% set ns = namespace(x='ab') %}{% for i in range(60) %}"
-                "{% set ns.x = ns.x * 2 %}{% endfor %}", none, "256 MiB");
-    check_bound("{{ 'x' * 100 }}", (struct jinja_limits){ .output = 99 }, "longer than 99");
-    check_bound("{{ ('x' * 2000000)|length }}", (struct jinja_limits){ .memory = 1 << 20 },
-                "more than 1 MiB");
-    check_bound("{{ 1 }}{{ 2 }}{{ 3 }}", (struct jinja_limits){ .steps = 5 }, "does not end");
+                "{% set ns.x = ns.x * 2 %}{% endfor %}",
+                none, "256 MiB");
+    check_bound("{{ 'x' * 100 }}", (struct jinja_limits){ .output = 99 },
+                "longer than 99");
+    check_bound("{{ ('x' * 2000000)|length }}",
+                (struct jinja_limits){ .memory = 1 << 20 }, "more than 1 MiB");
+    check_bound("{{ 1 }}{{ 2 }}{{ 3 }}", (struct jinja_limits){ .steps = 5 },
+                "does not end");
     check_bound("{% set l = [] %}{% set _ = l.append(l) %}{{ l }}", none, "levels deep");
     check_bound("{% set l = [] %}{% set _ = l.append(l) %}{{ l|tojson }}", none,
                 "levels deep");
@@ -447,9 +465,9 @@ static void test_bounds(void **state)
 
 static void test_bad_file(void **state)
 {
-    struct buf path = {0};
+    struct buf path = { 0 };
     struct gguf_str source;
-    struct err e = {0};
+    struct err e = { 0 };
 
     (void)state;
     UNIT_NEEDS_SHARED();
@@ -458,7 +476,7 @@ static void test_bad_file(void **state)
     assert_non_null(g);
     assert_true(gguf_get_str(g, "tokenizer.chat_template", &source, &e));
     char *text = strndup(source.p, source.n);
-    check_bound(text, (struct jinja_limits){0}, "range too big");
+    check_bound(text, (struct jinja_limits){ 0 }, "range too big");
     free(text);
     gguf_free(g);
     buf_release(&path);
@@ -466,23 +484,25 @@ static void test_bad_file(void **state)
 
 /* ---- speed, and the rest of the door ---- */
 
-/* A hundred messages in milliseconds; the bound is wide, for sanitizers and busy machines. */
+/* A hundred messages in milliseconds; the bound is wide, for sanitizers and busy
+ * machines. */
 static void test_speed(void **state)
 {
-    struct buf path = {0}, source = {0};
-    struct jinja_output out = {0};
+    struct buf path = { 0 }, source = { 0 };
+    struct jinja_output out = { 0 };
     json_t *context = json_object(), *messages = json_array();
-    struct err e = {0};
+    struct err e = { 0 };
 
     (void)state;
     UNIT_NEEDS_SHARED();
     buf_addf(&path, "%s/templates/jinja/Qwen-Qwen3-0.6B.jinja", unit_shared());
     assert_true(read_file(path.p, &source));
     for (int i = 0; i < 100; i++)
-        json_array_append_new(messages, json_pack("{s:s, s:s}", "role",
-                                                  i % 2 ? "assistant" : "user", "content",
-                                                  i % 2 ? "<think>\nt\n</think>\n\nAn answer."
-                                                        : "A question, how about it?"));
+        json_array_append_new(messages,
+                              json_pack("{s:s, s:s}", "role",
+                                        i % 2 ? "assistant" : "user", "content",
+                                        i % 2 ? "<think>\nt\n</think>\n\nAn answer."
+                                              : "A question, how about it?"));
     json_object_set_new(context, "messages", messages);
     struct jinja *j = jinja_compile(source.p, source.n, &e);
     assert_non_null(j);
@@ -507,8 +527,8 @@ static void test_again(void **state)
     const char *source = "{% set d = {'a': []} %}{% set _ = d.a.append(messages.pop()) %}"
                          "{{ d|tojson }}{{ 'x' 'y' ~ messages|length }}";
     json_t *context = json_pack("{s:[i, i]}", "messages", 1, 2);
-    struct jinja_output out = {0};
-    struct err e = {0};
+    struct jinja_output out = { 0 };
+    struct err e = { 0 };
     struct jinja *j = jinja_compile(source, strlen(source), &e);
 
     (void)state;
@@ -526,14 +546,10 @@ static void test_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_language),
-        cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_shared_text),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_bad_file),
-        cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_rows),     cmocka_unit_test(test_language),
+        cmocka_unit_test(test_origin),   cmocka_unit_test(test_shared_text),
+        cmocka_unit_test(test_errors),   cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_bad_file), cmocka_unit_test(test_speed),
         cmocka_unit_test(test_again),
     };
 

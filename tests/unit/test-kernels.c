@@ -1,5 +1,5 @@
 /* Dot products and axpy of every instruction set against sums in double precision, at all
- * small sizes and some larger ones; dots() against dot() bit for bit; and that nothing
+ * small sizes and some larger ones; dots(), tile() and dot_blocks against dot() bit for bit; and that nothing
  * outside the vectors is read (exact heap blocks, for the sanitizers) or written. */
 #include "config.h"
 
@@ -165,6 +165,76 @@ static void dots_has_the_bits_of_dot(void **state)
     }
 }
 
+/* Random blocks of a type: any bits but those of a half that is no finite number. */
+static uint8_t *random_blocks(uint32_t dtype, size_t n)
+{
+    const struct gguf_dtype_info *d = gguf_dtype_info(dtype);
+    size_t size = n / d->block * d->bytes;
+    uint8_t *p = xmalloc(size);
+
+    for (size_t i = 0; i < size; i++) {
+        random_float(1);
+        p[i] = (uint8_t)(seed >> 24);
+    }
+    for (size_t i = 0; i + 1 < size; i += d->block == 1 ? 2 : d->bytes) {
+        p[i + 1] &= 0xbb;       /* clears an exponent bit of F16 and of BF16 */
+        if (d->block > 1)
+            p[i + 3] &= 0xbb;   /* q4_1 and q5_1 have a second one */
+    }
+    return p;
+}
+
+static void dot_blocks_has_the_bits_of_dot(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        const struct be_kernels *k = find(sets[s]);
+        for (uint32_t dtype = 0; k && dtype < GGUF_DT_LIMIT; dtype++) {
+            if (!k->dot_blocks[dtype])
+                continue;
+            assert_non_null(k->dequant[dtype]);
+            size_t block = gguf_dtype_info(dtype)->block;
+            for (size_t n = 0; n <= 12 * block + 100; n += block) {
+                uint8_t *p = random_blocks(dtype, n);
+                float *x = random_vector(n, 2), *w = xmalloc(n * sizeof *w);
+                k->dequant[dtype](p, w, n);
+                float two = k->dot(w, x, n), one = k->dot_blocks[dtype](p, x, n);
+                if (memcmp(&one, &two, sizeof one))
+                    fail_msg("%s %s, %zu elements: %a, not %a", k->name,
+                             gguf_dtype_info(dtype)->name, n, (double)one, (double)two);
+                assert_true(isfinite(one));
+                free(p);
+                free(x);
+                free(w);
+            }
+        }
+    }
+}
+
+static void mix_has_the_bits_of_axpy(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        const struct be_kernels *k = find(sets[s]);
+        for (size_t n = 0; k && n <= 150; n++)
+            for (size_t count = 0; count <= 9; count += 1 + count / 3) {
+                float *a = random_vector(count, 1), *x = random_vector(count * n, 2);
+                float *one = xmalloc((n + 1) * sizeof *one), *y = xcalloc(n, sizeof *y);
+                one[n] = 77;
+                k->mix(a, x, count, n, one);
+                for (size_t t = 0; t < count; t++)
+                    k->axpy(a[t], x + t * n, y, n);
+                if (memcmp(one, y, n * sizeof *y))
+                    fail_msg("%s: %zu rows of %zu", k->name, count, n);
+                assert_true(one[n] == 77);
+                free(a);
+                free(x);
+                free(one);
+                free(y);
+            }
+    }
+}
+
 static void tile_has_the_bits_of_dot(void **state)
 {
     enum { ROWS = 5, COUNT = 8 };
@@ -263,7 +333,9 @@ int main(void)
         cmocka_unit_test(dot_counts_each_element_once),
         cmocka_unit_test(odd_values_come_through),
         cmocka_unit_test(dots_has_the_bits_of_dot),
+        cmocka_unit_test(mix_has_the_bits_of_axpy),
         cmocka_unit_test(tile_has_the_bits_of_dot),
+        cmocka_unit_test(dot_blocks_has_the_bits_of_dot),
         cmocka_unit_test(axpy_adds_to_each_element),
     };
     return UNIT_RUN(tests);

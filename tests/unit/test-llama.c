@@ -1,63 +1,20 @@
 /* The llama on the CPU against what llama.cpp and float64 arithmetic computed
- * (../shared/models/expected), and against itself: the same bits whatever the threads, the
- * chunks and the history. */
+ * (../shared/models/expected), the files it must refuse, and the choice of the context. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
 
 #include <jansson.h>
 #include <math.h>
-#include <pthread.h>
-#include <stdbool.h>
-#include <time.h>
 
 #include "backend/backend.h"
 #include "backend/kernels.h"
 #include "backend/sampler.h"
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/gguf.h"
-#include "base/log.h"
-#include "base/mem.h"
+#include "tests/unit/model.h"
 
 /* ---- helpers ---- */
-
-struct model {
-    struct gguf *g;
-    struct be *b;
-    struct be_params p;
-};
-
-static struct gguf *open_gguf(const char *name)
-{
-    char path[4200];
-    struct err e = {0};
-    struct gguf *g;
-
-    snprintf(path, sizeof path, "%s/models/%s", unit_shared(), name);
-    g = gguf_open(path, &e);
-    if (!g)
-        fail_msg("%s", e.text);
-    return g;
-}
-
-static void model_open(struct model *m, const char *name, const char *isa, int threads, int chunk)
-{
-    struct err e = {0};
-
-    m->g = open_gguf(name);
-    m->p = (struct be_params){.gguf = m->g, .device = "cpu", .isa = isa, .threads = threads,
-                              .chunk = chunk, .ctx = 300};
-    m->b = be_open(&m->p, &e);
-    if (!m->b)
-        fail_msg("%s", e.text);
-}
-
-static void model_close(struct model *m)
-{
-    be_free(m->b);
-    gguf_free(m->g);
-}
 
 static json_t *expected(const char *name)
 {
@@ -95,16 +52,6 @@ static void check_row(const float *row, json_t *want, double tolerance, const ch
     if (!(worst <= tolerance))
         fail_msg("%s: logits differ by %g", what, worst);
 }
-
-static void eval(struct model *m, const int32_t *ids, size_t n, uint32_t pos, enum be_want want)
-{
-    struct err e = {0};
-    enum be_status st = be_eval(m->b, ids, n, pos, want, &e);
-    if (st != BE_OK)
-        fail_msg("status %d: %s", (int)st, e.text);
-}
-
-static const char *const isas[] = {"portable", "avx2", "avx512"};
 
 /* ---- against the oracle ---- */
 
@@ -270,208 +217,6 @@ static void architectures_match(void **state)
     }
 }
 
-/* ---- against itself ---- */
-
-enum { SELF_N = 70 };
-
-static void self_ids(int32_t *ids)
-{
-    uint32_t x = 5;
-    for (int i = 0; i < SELF_N; i++) {
-        x = x * 1664525 + 1013904223;
-        ids[i] = (int32_t)(x >> 16) % 512;
-        ids[i] = ids[i] < 0 ? -ids[i] : ids[i];
-    }
-}
-
-static void same_bits(const float *a, const float *b, size_t n, const char *what)
-{
-    if (memcmp(a, b, n * sizeof *a))
-        fail_msg("%s: bits differ", what);
-}
-
-static void check_same_bits(const char *file, const char *isa)
-{
-    static const int chunks[] = {1, 2, 3, 7, 64};
-    int32_t ids[SELF_N], other[3] = {9, 8, 7};
-    float *all = xcalloc(SELF_N * 512, sizeof *all);
-    struct model m;
-    char what[128];
-
-    self_ids(ids);
-    model_open(&m, file, isa, 1, 256);
-    eval(&m, ids, SELF_N, 0, BE_LOGITS_ALL);
-    memcpy(all, be_logits(m.b, 0), SELF_N * 512 * sizeof *all);
-    model_close(&m);
-    for (int threads = 1; threads <= 3; threads++)
-        for (size_t k = 0; k < 5; k++) {
-            snprintf(what, sizeof what, "%s %s threads %d chunk %d", file, isa, threads,
-                     chunks[k]);
-            model_open(&m, file, isa, threads, chunks[k]);
-            eval(&m, ids, SELF_N, 0, BE_LOGITS_ALL);
-            same_bits(be_logits(m.b, 0), all, SELF_N * 512, what);
-            be_truncate(m.b, 31);                       /* forget, go astray, come back */
-            eval(&m, other, 3, 31, BE_LOGITS_LAST);
-            eval(&m, ids + 31, SELF_N - 31, 31, BE_LOGITS_LAST);
-            same_bits(be_logits(m.b, 0), all + (SELF_N - 1) * 512, 512, what);
-            eval(&m, ids + 11, 1, 11, BE_LOGITS_LAST);
-            same_bits(be_logits(m.b, 0), all + 11 * 512, 512, what);
-            uint32_t reused;
-            struct err e = {0};
-            assert_int_equal(be_sync(m.b, ids, SELF_N, &reused, NULL, NULL, &e), BE_OK);
-            assert_int_equal(reused, 12);
-            same_bits(be_logits(m.b, 0), all + (SELF_N - 1) * 512, 512, what);
-            model_close(&m);
-        }
-    free(all);
-}
-
-static void bits_do_not_depend_on_threads_chunks_or_history(void **state)
-{
-    (void)state;
-    UNIT_NEEDS_SHARED();
-    for (size_t i = 0; i < 3; i++) {
-        if (!be_kernels_find(isas[i], NULL))
-            continue;
-        check_same_bits("stories260K.gguf", isas[i]);
-        check_same_bits("stories260K-q8_0.gguf", isas[i]);
-        check_same_bits("stories260K-q4_1.gguf", isas[i]);
-        check_same_bits("tiny-arch/qwen3.gguf", isas[i]);
-        check_same_bits("tiny-arch/mistral3-yarn.gguf", isas[i]);
-    }
-}
-
-static void a_state_goes_back_into_its_like_only(void **state)
-{
-    struct model m, other;
-    struct buf saved = {0};
-    struct err e = {0};
-    int32_t ids[SELF_N];
-    float *row;
-    (void)state;
-    UNIT_NEEDS_SHARED();
-    self_ids(ids);
-    model_open(&m, "stories260K.gguf", "auto", 2, 16);
-    eval(&m, ids, 50, 0, BE_LOGITS_LAST);
-    assert_true(be_state_save(m.b, &saved, &e));
-    eval(&m, ids + 50, 20, 50, BE_LOGITS_LAST);
-    row = xcalloc(512, sizeof *row);
-    memcpy(row, be_logits(m.b, 0), 512 * sizeof *row);
-    assert_true(be_state_restore(m.b, saved.p, saved.n, &e));
-    assert_int_equal(be_pos(m.b), 50);
-    assert_memory_equal(be_ids(m.b), ids, 50 * sizeof *ids);
-    eval(&m, ids + 50, 20, 50, BE_LOGITS_LAST);
-    same_bits(be_logits(m.b, 0), row, 512, "restored");
-
-    struct be_params p = m.p;               /* another context of the same model */
-    p.ctx = 77;
-    p.threads = 1;
-    struct be *b = be_open(&p, &e);
-    assert_non_null(b);
-    assert_true(be_state_restore(b, saved.p, saved.n, &e));
-    assert_int_equal(be_eval(b, ids + 50, 20, 50, BE_LOGITS_LAST, &e), BE_OK);
-    same_bits(be_logits(b, 0), row, 512, "restored elsewhere");
-    be_free(b);
-    p.ctx = 49;
-    b = be_open(&p, &e);
-    assert_false(be_state_restore(b, saved.p, saved.n, &e));
-    assert_int_equal(e.kind, ERR_CONTEXT);
-    be_free(b);
-
-    model_open(&other, "stories260K-f16.gguf", "auto", 1, 0);
-    assert_false(be_state_restore(other.b, saved.p, saved.n, &e));
-    assert_non_null(strstr(e.text, "another model"));
-    model_close(&other);
-    for (size_t n = 0; n < saved.n; n += n < 400 ? 1 : 997)
-        assert_false(be_state_restore(m.b, saved.p, n, &e));
-    for (size_t i = 0; i < saved.n; i += i < 400 ? 1 : 997) {
-        saved.p[i] ^= 16;
-        assert_false(be_state_restore(m.b, saved.p, saved.n, &e));
-        saved.p[i] ^= 16;
-    }
-    assert_int_equal(be_pos(m.b), 70);      /* refused states change nothing */
-    free(row);
-    buf_release(&saved);
-    model_close(&m);
-}
-
-static void ids_and_positions_are_checked(void **state)
-{
-    struct model m;
-    struct err e = {0};
-    int32_t ids[400] = {1};
-    (void)state;
-    UNIT_NEEDS_SHARED();
-    model_open(&m, "stories260K.gguf", "auto", 1, 64);
-    eval(&m, ids, 3, 0, BE_LOGITS_LAST);
-    assert_int_equal(be_eval(m.b, ids, 298, 3, BE_LOGITS_LAST, &e), BE_FULL);
-    assert_int_equal(e.kind, ERR_CONTEXT);
-    assert_int_equal(be_pos(m.b), 3);
-    ids[100] = 512;
-    assert_int_equal(be_eval(m.b, ids, 297, 3, BE_LOGITS_LAST, &e), BE_FAILED);
-    ids[100] = -1;
-    assert_int_equal(be_eval(m.b, ids, 297, 3, BE_LOGITS_LAST, &e), BE_FAILED);
-    assert_int_equal(be_pos(m.b), 3);
-    ids[100] = 511;
-    eval(&m, ids, 297, 3, BE_LOGITS_LAST);
-    assert_int_equal(be_pos(m.b), 300);
-    model_close(&m);
-}
-
-/* ---- cancelling ---- */
-
-struct canceller {
-    atomic_bool flag;
-    long long set_at;
-};
-
-static void *cancel_later(void *arg)
-{
-    struct canceller *c = arg;
-    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
-    c->set_at = log_now_us();
-    atomic_store(&c->flag, true);
-    return NULL;
-}
-
-static void a_cancel_is_felt_and_leaves_a_good_cache(void **state)
-{
-    struct model m;
-    struct canceller c = {0};
-    struct err e = {0};
-    int32_t *ids = xcalloc(4000, sizeof *ids);
-    float row[512];
-    pthread_t t;
-    (void)state;
-    if (!unit_shared())
-        free(ids);
-    UNIT_NEEDS_SHARED();
-    for (int i = 0; i < 4000; i++)
-        ids[i] = 3 + i * 7 % 500;
-    m.g = open_gguf("stories260K.gguf");
-    m.p = (struct be_params){.gguf = m.g, .isa = "portable", .ctx = 4000, .chunk = 32,
-                             .threads = 2, .cancel = &c.flag};
-    m.b = be_open(&m.p, &e);
-    assert_non_null(m.b);
-    assert_non_null(strstr(be_info(m.b)->why_ctx, "2048"));
-    assert_int_equal(pthread_create(&t, NULL, cancel_later, &c), 0);
-    assert_int_equal(be_eval(m.b, ids, 4000, 0, BE_LOGITS_LAST, &e), BE_CANCELLED);
-    long long late = log_now_us() - c.set_at;
-    pthread_join(t, NULL);
-    assert_true(late < 100000);
-    assert_true(be_pos(m.b) < 4000 && be_pos(m.b) % 32 == 0);
-    assert_int_equal(be_eval(m.b, ids, 1, 0, BE_LOGITS_LAST, &e), BE_CANCELLED);
-
-    atomic_store(&c.flag, false);
-    assert_int_equal(be_sync(m.b, ids, 200, NULL, NULL, NULL, &e), BE_OK);
-    memcpy(row, be_logits(m.b, 0), sizeof row);
-    be_truncate(m.b, 0);
-    assert_int_equal(be_sync(m.b, ids, 200, NULL, NULL, NULL, &e), BE_OK);
-    same_bits(row, be_logits(m.b, 0), 512, "after a cancel");
-    model_close(&m);
-    free(ids);
-}
-
 /* ---- files that must be refused, and the description ---- */
 
 static void bad_numbers_and_shapes_are_refused(void **state)
@@ -610,10 +355,6 @@ int main(void)
         cmocka_unit_test(q8_0_gives_the_greedy_ids),
         cmocka_unit_test(perplexity_is_the_oracles),
         cmocka_unit_test(architectures_match),
-        cmocka_unit_test(bits_do_not_depend_on_threads_chunks_or_history),
-        cmocka_unit_test(a_state_goes_back_into_its_like_only),
-        cmocka_unit_test(ids_and_positions_are_checked),
-        cmocka_unit_test(a_cancel_is_felt_and_leaves_a_good_cache),
         cmocka_unit_test(bad_numbers_and_shapes_are_refused),
         cmocka_unit_test(others_are_refused_by_name),
         cmocka_unit_test(the_context_follows_memory),

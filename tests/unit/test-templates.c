@@ -29,7 +29,7 @@ static const char *const no_names[] = { "<s>", "</s>", NULL };
 
 static struct tmpl_vocab vocab_of(const char *const *names)
 {
-    return (struct tmpl_vocab){ has_one_of, names };
+    return (struct tmpl_vocab){ .has_special = has_one_of, .arg = names };
 }
 
 /* Pieces in one line: [special] {said 3} and text as it is. */
