@@ -50,44 +50,53 @@ void chat_sampling_from(const struct chat_settings *s, struct be_sampling *how)
     };
 }
 
+/* The token of a special piece. */
+static bool chat_encode_special(const struct chat_model *m, const char *text, size_t len,
+                                struct tok_prompt *b, struct err *e)
+{
+    char *name = xmemdup0(text, len);
+    int32_t id = tok_special(m->tok, name);
+
+    if (id < 0)
+        err_set_kind(e, ERR_MODEL,
+                     "the chat template needs the special token %s but the model's "
+                     "vocabulary has none; choose another with --template",
+                     name);
+    else
+        tok_prompt_token(b, id);
+    free(name);
+    return id >= 0;
+}
+
 bool chat_encode_prompt(const struct chat_model *m, const struct tmpl_prompt *p,
                         chat_said_fn *said, void *arg, struct tok_ids *out, struct err *e)
 {
-    enum tok_place place = TOK_AT_START;
+    struct tok_prompt b;
     size_t first = out->n;
+    bool ok = true;
 
-    for (size_t i = 0; i < p->n; i++) {
+    tok_prompt_init(&b, m->tok, m->cache, out);
+    for (size_t i = 0; ok && i < p->n; i++) {
         const struct tmpl_piece *piece = &p->v[i];
         const char *text = buf_str(&p->text) + piece->at;
         if (piece->kind == TMPL_PIECE_TEXT) {
-            tok_encode(m->tok, text, piece->len, place, out);
-            if (piece->len)
-                place = TOK_AFTER_TEXT;
+            tok_prompt_text(&b, text, piece->len, TOK_TEXT_FOREIGN);
+            tok_prompt_border(&b);      /* a piece is encoded on its own */
         } else if (piece->kind == TMPL_PIECE_SAID) {
             const struct tok_ids *ids = said(arg, piece->message);
-            for (size_t k = 0; k < ids->n; k++)
-                tok_ids_add(out, ids->v[k]);
-            place = TOK_AFTER_TEXT;
+            tok_prompt_ids(&b, ids->v, ids->n);
         } else {
-            char *name = xmemdup0(text, piece->len);
-            int32_t id = tok_special(m->tok, name);
-            if (id < 0)
-                err_set_kind(e, ERR_MODEL, "the chat template needs the special token %s but "
-                                           "the model's vocabulary has none; choose another "
-                                           "with --template", name);
-            free(name);
-            if (id < 0)
-                return false;
-            tok_ids_add(out, id);
-            place = TOK_AT_START;
+            ok = chat_encode_special(m, text, piece->len, &b, e);
         }
     }
-    if (tok_adds_bos(m->tok) && (out->n == first || out->v[first] != tok_bos(m->tok))) {
+    tok_prompt_end(&b);
+    if (ok && tok_adds_bos(m->tok) &&
+        (out->n == first || out->v[first] != tok_bos(m->tok))) {
         tok_ids_add(out, 0);
         memmove(out->v + first + 1, out->v + first, (out->n - 1 - first) * sizeof *out->v);
         out->v[first] = tok_bos(m->tok);
     }
-    return true;
+    return ok;
 }
 
 static void chat_emit(struct chat_answer *a, struct chat_event *ev)

@@ -31,6 +31,9 @@ static bool chat_is_control(const void *arg, const char *name)
     return id >= 0 && !len;
 }
 
+/* Bytes for texts of the conversation that are not encoded again. */
+static const size_t chat_cache_limit = (size_t)32 << 20;
+
 static bool chat_is_fake(const char *device)
 {
     return !strncmp(device, "fake:", 5);
@@ -48,17 +51,37 @@ static bool chat_model_missing(const char *name, struct err *e)
                                       "version has no catalogue; name a GGUF file", name);
 }
 
-static bool chat_model_open_file(struct chat_model *m, const char *name, struct err *e)
+/* Is it a tokenizer without a model? */
+static bool chat_is_tokenizer(const char *name, const struct stat *st)
 {
+    static const char *const ends[] = { ".json", ".tiktoken", "tiktoken.model" };
+    size_t n = strlen(name);
+
+    if (S_ISDIR(st->st_mode))
+        return true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n > strlen(ends[i]) && !strcmp(name + n - strlen(ends[i]), ends[i]))
+            return true;
+    return n == 14 && !strcmp(name, "tiktoken.model");
+}
+
+static bool chat_model_open_file(struct chat_model *m, const struct chat_settings *s,
+                                 enum chat_model_parts parts, struct err *e)
+{
+    const char *name = s->model;
     struct stat st;
 
     if (!name || stat(name, &st) < 0)
         return chat_model_missing(name, e);
     m->path = xstrdup(name);
+    if (parts == CHAT_MODEL_VOCAB && chat_is_tokenizer(name, &st)) {
+        m->tok = tok_from_files(name, s->pre, e);
+        return m->tok != NULL;
+    }
     m->gguf = gguf_open(name, e);
     if (!m->gguf)
         return false;
-    m->tok = tok_from_gguf(m->gguf, e);
+    m->tok = tok_from_gguf_pre(m->gguf, s->pre, e);
     return m->tok != NULL;
 }
 
@@ -128,7 +151,7 @@ struct chat_model *chat_model_open(const struct chat_settings *s, enum chat_mode
 {
     struct chat_model *m = xcalloc(1, sizeof *m);
     bool fake = chat_is_fake(s->device);
-    bool ok = fake || chat_model_open_file(m, s->model, e);
+    bool ok = fake || chat_model_open_file(m, s, parts, e);
 
     if (ok && (fake || parts >= CHAT_MODEL_PROBE))
         ok = chat_model_open_backend(m, s, parts < CHAT_MODEL_RUN, cancel, e);
@@ -136,6 +159,7 @@ struct chat_model *chat_model_open(const struct chat_settings *s, enum chat_mode
         .has_special = chat_has_special, .is_control = chat_is_control, .arg = m->tok,
     };
     if (ok && parts >= CHAT_MODEL_CHAT) {
+        m->cache = tok_cache_new(m->tok, chat_cache_limit);
         ok = chat_model_choose_template(m, s, e);
         if (ok && m->path && gguf_shards(m->gguf) == 1)
             chat_sha256_known(m->path, m->sha256);
@@ -152,6 +176,7 @@ void chat_model_free(struct chat_model *m)
     if (!m)
         return;
     be_free(m->be);
+    tok_cache_free(m->cache);
     tok_free(m->tok);
     gguf_free(m->gguf);
     free(m->why_template);

@@ -33,8 +33,8 @@ enum chat_command_bit {
     CHAT_CMD_CHAT = 1 << 0, CHAT_CMD_ASK = 1 << 1, CHAT_CMD_TOKENIZE = 1 << 2,
     CHAT_CMD_SCORE = 1 << 3, CHAT_CMD_INFO = 1 << 4, CHAT_CMD_PLAN = 1 << 5,
     CHAT_CMD_BENCH = 1 << 6, CHAT_CMD_SESSIONS = 1 << 7, CHAT_CMD_DEVICES = 1 << 8,
-    CHAT_CMD_HELP = 1 << 9,
-    CHAT_CMD_ALL = (1 << 10) - 1,
+    CHAT_CMD_HELP = 1 << 9, CHAT_CMD_DOCTOR = 1 << 10,
+    CHAT_CMD_ALL = (1 << 11) - 1,
 };
 
 /* Every option's value. Strings are owned; NULL means not given. */
@@ -46,6 +46,7 @@ struct chat_settings {
     int64_t memory;         /* bytes; 0: auto */
     char *device, *cpu;     /* "auto", ...; never NULL */
     int64_t chunk;          /* positions per prefill step; 0: auto */
+    char *pre;              /* NULL: the file says it */
     char *template_name;    /* NULL: chosen by the model */
 
     /* sampling */
@@ -64,8 +65,10 @@ struct chat_settings {
     /* raw text, ids and scores */
     bool no_chat, special, bos, decode, logits;
     char *ids;              /* "1,2,3" */
+    char *check;            /* a file of texts and ids */
 
     /* bench */
+    bool tokenizer;
     char *prompt_tokens;    /* "128,512" */
     int64_t decode_tokens, repeat;
 

@@ -173,6 +173,7 @@ struct tok_work {
     struct buf text;  /* spm.c's */
     struct buf norm;  /* encode.c's */
     struct buf known; /* presplit.c's */
+    unsigned gave_up;       /* presplit.c: expressions that ran too long */
     void *match;      /* presplit.c's */
 };
 
@@ -412,7 +413,7 @@ void spm_rows(const struct tok *t, const char *text, size_t len, struct tok_work
               spm_row *row, struct tok_ids *out);
 /* Fill bytes and map from the names. False if a byte token is not named as one: *bad is
  * its number. */
-bool spm_tokens(struct tok *t, size_t *bad);
+bool spm_load_tokens(struct tok *t, size_t *bad);
 bool spm_init(struct tok *t, const struct gguf *g, struct err *e);
 /* chars.c: the tokens are there, the merges may follow. */
 void chars_init(struct tok *t);
@@ -420,7 +421,7 @@ void chars_init(struct tok *t);
 /* load_gguf.c: cut and normalise as this name says. */
 void tok_set_presplit(struct tok *t, const struct presplit_name *name);
 
-/* load_gguf.c: spm_tokens() with its error. */
+/* load_gguf.c: spm_load_tokens() with its error. */
 bool tok_spm_tokens(struct tok *t, const struct gguf *g, struct err *e);
 /* load_gguf.c: an array that must be there, of n elements of a type; NULL, e filled. */
 const struct gguf_kv *tok_array(const struct gguf *g, const char *key,

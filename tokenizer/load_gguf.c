@@ -225,7 +225,7 @@ bool tok_spm_tokens(struct tok *t, const struct gguf *g, struct err *e)
 {
     size_t bad = 0;
 
-    if (spm_tokens(t, &bad))
+    if (spm_load_tokens(t, &bad))
         return true;
     const struct tok_entry *v = &t->v[bad];
     return tok_bad(e, g, "tokenizer.ggml.tokens",

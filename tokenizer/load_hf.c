@@ -269,7 +269,7 @@ static bool load_all(struct hf_load *l)
         t->presplit_flags |= PRESPLIT_WHOLE;
     if (!(t->presplit_flags & PRESPLIT_CHARS))
         bpe_init(t);
-    else if (spm_tokens(t, &bad))
+    else if (spm_load_tokens(t, &bad))
         chars_init(t);
     snprintf(t->kind, sizeof t->kind, "BPE tokenizer.json");
     load_post_processor(l, json_object_get(l->doc, "post_processor"), 0);

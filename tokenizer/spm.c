@@ -104,7 +104,7 @@ static void spm_text_token(struct tok *t, struct tok_entry *v, int32_t id, char 
     tok_map_put(&t->map, t->v, id);
 }
 
-bool spm_tokens(struct tok *t, size_t *bad)
+bool spm_load_tokens(struct tok *t, size_t *bad)
 {
     size_t room = 0;
 

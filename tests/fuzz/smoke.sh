@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
-# fuzz-gguf, fuzz-model and fuzz-tokenizer start from what ./seeds writes and, where it is
+# Those that read models and tokenizers start from what ./seeds writes and, where it is
 # there, ../shared/bad-files; fuzz-jinja from ../shared/templates; a target with a NAME.dict
 # takes words from that. What one finds interesting stays in NAME.corpus beside it and is
 # used again; a finding stays as NAME.crash-... and ends the run with its status.
@@ -22,7 +22,9 @@ templates=
 for target; do
     mkdir -p "$target.corpus"
     case $target in
-    */fuzz-gguf | */fuzz-model | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
+    */fuzz-gguf | */fuzz-hf | */fuzz-model | */fuzz-tiktoken | */fuzz-tokenizer)
+        from="$here/seeds.corpus $bad"
+        ;;
     */fuzz-jinja) from=$templates ;;
     *) from= ;;
     esac
