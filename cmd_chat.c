@@ -31,8 +31,8 @@ int cmd_chat(struct cmd_call *c)
         chat_free(chat);
         return status;
     }
-    /* The front end has handlers of its own. A signal that ended it may come twice, and the
-     * second must not cut off the saving. */
+    /* The front end has handlers of its own. A signal that ended it may come twice,
+     * and the second must not cut off the saving. */
     cmd_catch_signals();
     status = full_screen(c) ? tui_run(chat, &c->set, &e) : tui_plain(chat, &c->set, &e);
     if (e.kind)

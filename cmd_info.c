@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "chat/model.h"
 #include "chat/sha256.h"
+#include "chat/template.h"
 #include "cmd.h"
 #include "cmd_gguf.h"
 #include "cmd_text.h"
@@ -19,29 +20,32 @@ struct info {
     struct chat_model *m;       /* NULL: cannot be run */
     struct gguf *own;           /* opened here when m is NULL */
     const struct gguf *g;
+    const struct tmpl *tmpl;
     const char *template_name;  /* NULL: none fits */
     struct buf why_template;    /* or what is wrong */
     char sha256[65];            /* "": not known */
 };
 
-static void choose_template(struct info *in)
+/* False when --template names none. That none is recognised in the file is a fact to tell. */
+static bool choose_template(struct info *in, struct err *named)
 {
-    struct gguf_str source = {0};
+    struct chat_template_from from = {
+        .named = in->set->template_name, .gguf = in->g, .vocab = &in->m->vocab,
+    };
     struct err e = {0};
-    const struct tmpl *t = NULL;
 
-    if (in->set->template_name) {
-        t = tmpl_find(in->set->template_name, &e);
-        buf_adds(&in->why_template, "named by --template");
-    } else if (gguf_opt_str(in->g, "tokenizer.chat_template", &source, &e)) {
-        t = tmpl_choose(source.p, source.n, &in->m->vocab, &in->why_template, &e);
+    in->tmpl = chat_template_choose(&from, &in->why_template, &e);
+    if (!in->tmpl && in->set->template_name) {
+        *named = e;
+        return false;
     }
-    if (t) {
-        in->template_name = tmpl_name(t);
+    if (in->tmpl) {
+        in->template_name = tmpl_name(in->tmpl);
     } else {
         buf_reset(&in->why_template);
         buf_adds(&in->why_template, e.text);
     }
+    return true;
 }
 
 /* Large files are hashed only when everything was asked for. */
@@ -252,17 +256,18 @@ int cmd_info(struct cmd_call *c)
     if (!in.m && c->set.model)
         in.own = gguf_open(c->set.model, NULL);
     in.g = in.m ? in.m->gguf : in.own;
-    if (in.m)
-        choose_template(&in);
-    if (in.g)
+    bool ok = in.m && choose_template(&in, &e);
+    bool tell = in.g && (ok || !in.m);
+    if (tell)
         hash(&in);
-    if (in.g && c->set.json)
+    if (tell && c->set.json)
         print_json(&in, &e);
-    else if (in.g)
+    else if (tell)
         print_text(&in);
-    if (!in.m)
+    if (!ok)
         status = cmd_fail(c, &e);
     buf_release(&in.why_template);
+    tmpl_free(in.tmpl);
     gguf_free(in.own);
     chat_model_free(in.m);
     return status;

@@ -11,6 +11,12 @@
 #include "cmd.h"
 #include "cmd_text.h"
 
+/* Weights are mapped: they need not be in memory all at once. The rest must be. */
+static bool fits(const struct be_plan *p)
+{
+    return p->kv + p->scratch <= p->room;
+}
+
 static void print_json(const struct chat_model *m, const struct be_plan *p,
                        uint64_t total)
 {
@@ -31,7 +37,8 @@ static void print_json(const struct chat_model *m, const struct be_plan *p,
     json_object_set_new(o, "scratch", json_integer((json_int_t)p->scratch));
     json_object_set_new(o, "total", json_integer((json_int_t)total));
     json_object_set_new(o, "free_memory", json_integer((json_int_t)p->free_memory));
-    json_object_set_new(o, "fits", json_boolean(total <= p->free_memory));
+    json_object_set_new(o, "room", json_integer((json_int_t)p->room));
+    json_object_set_new(o, "fits", json_boolean(fits(p)));
     json_object_set_new(o, "ctx", json_integer(p->ctx));
     json_object_set_new(o, "why_ctx", json_string(info->why_ctx));
     json_object_set_new(o, "ctx_max", json_integer(p->ctx_max));
@@ -77,8 +84,10 @@ static void print_text(const struct chat_model *m, const struct be_plan *p,
     buf_addf(&kv, ", %s", p->kv_type);
     add_row(&sizes, "cache", p->kv, kv.p);
     add_row(&sizes, "scratch", p->scratch, "activations, scores and logits");
-    add_row(&sizes, "total", total,
-            total <= p->free_memory ? "fits" : "more than the memory that is free");
+    add_row(&sizes, "total", total, "");
+    add_row(&sizes, "room", p->room,
+            fits(p) ? "for cache and scratch: they fit"
+                    : "for cache and scratch: they do not fit");
     add_row(&sizes, "free", p->free_memory, "memory of this machine now");
     cmd_columns_print(&sizes);
     buf_release(&kv);

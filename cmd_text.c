@@ -121,24 +121,38 @@ static int cell_width(const struct buf *b)
     return utf8_width(buf_str(b), b->n);
 }
 
+/* Append cell i to its row, filled up to its column's width. */
+static void add_padded(struct buf *row, const struct cmd_columns *c, size_t i, int wide)
+{
+    const struct buf *cell = &c->cells[i];
+    int pad = wide - cell_width(cell);
+    bool right = c->align[i % c->width] == 'r';
+
+    buf_addf(row, "%*s", right ? pad : 0, "");
+    buf_add(row, buf_str(cell), cell->n);
+    buf_addf(row, "%*s", right ? 2 : pad + 2, "");
+}
+
 void cmd_columns_print(struct cmd_columns *c)
 {
     int *wide = xcalloc(c->width, sizeof *wide);
+    struct buf row = {0};
 
     for (size_t i = 0; i < c->n; i++)
         if (cell_width(&c->cells[i]) > wide[i % c->width])
             wide[i % c->width] = cell_width(&c->cells[i]);
     for (size_t i = 0; i < c->n; i++) {
-        size_t k = i % c->width;
-        bool last = k + 1 == c->width || i + 1 == c->n;
-        int pad = wide[k] - cell_width(&c->cells[i]);
-        if (c->align[k] == 'r')
-            printf("%*s%s", pad, "", buf_str(&c->cells[i]));
-        else
-            printf("%s%*s", buf_str(&c->cells[i]), last ? 0 : pad, "");
-        fputs(last ? "\n" : "  ", stdout);
+        add_padded(&row, c, i, wide[i % c->width]);
         buf_release(&c->cells[i]);
+        if (i % c->width + 1 < c->width && i + 1 < c->n)
+            continue;
+        while (row.n && row.p[row.n - 1] == ' ')
+            buf_truncate(&row, row.n - 1);
+        fwrite(buf_str(&row), 1, row.n, stdout);
+        putchar('\n');
+        buf_reset(&row);
     }
+    buf_release(&row);
     free(wide);
     free(c->cells);
     c->cells = NULL;
@@ -185,19 +199,7 @@ void cmd_json_line(json_t *j)
 
 /* ---- JSON lines in ---- */
 
-static bool one_line(const char *line, size_t n, cmd_jsonl_fn *f, void *arg,
-                     struct err *e)
-{
-    json_error_t at;
-    json_t *in = json_loadb(
-        line, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &at);
-    bool ok = in ? f(arg, in, e) : err_set(e, "not JSON: %s", at.text);
-
-    json_decref(in);
-    return ok;
-}
-
-int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
+int cmd_lines(const char *path, cmd_line_fn *f, void *arg, struct err *e)
 {
     bool is_stdin = !path || !strcmp(path, "-");
     FILE *in = is_stdin ? stdin : fopen(path, "re");
@@ -215,7 +217,7 @@ int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
         if (line[strspn(line, " \t\r\n")] == '\0' &&
             memchr(line, '\0', (size_t)n) == NULL)
             continue;
-        if (!one_line(line, (size_t)n, f, arg, &bad))
+        if (!f(arg, line, (size_t)n, &bad))
             cmd_json_line(json_pack("{s:s}", "error", bad.text));
         if (!status && bad.text[0])
             status = bad.kind == ERR_NONE ? ERR_FAILED : (int)bad.kind;
@@ -231,6 +233,30 @@ int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
     if (!is_stdin)
         fclose(in);
     return status;
+}
+
+struct jsonl {
+    cmd_jsonl_fn *f;
+    void *arg;
+};
+
+static bool one_value(void *arg, const char *line, size_t n, struct err *e)
+{
+    const struct jsonl *j = arg;
+    json_error_t at;
+    json_t *in = json_loadb(
+        line, n, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &at);
+    bool ok = in ? j->f(j->arg, in, e) : err_set(e, "not JSON: %s", at.text);
+
+    json_decref(in);
+    return ok;
+}
+
+int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e)
+{
+    struct jsonl j = { f, arg };
+
+    return cmd_lines(path, one_value, &j, e);
 }
 
 static int hex_value(char c)

@@ -52,10 +52,13 @@ void cmd_json_line(json_t *j);
 
 /* ---- JSON lines in ---- */
 
-/* Call f for each line of the file (NULL or "-": stdin) with its value. f prints one
+/* Call f for each line of the file (NULL or "-": stdin), its newline included. f prints one
  * line; when it returns false it has printed nothing and {"error": text} is printed
  * instead. e is filled in either case when something went wrong. The returned status is
  * that of the first error, or 0. Empty lines are skipped. */
+typedef bool cmd_line_fn(void *arg, const char *line, size_t n, struct err *e);
+int cmd_lines(const char *path, cmd_line_fn *f, void *arg, struct err *e);
+/* The same with the value that the line is in JSON. */
 typedef bool cmd_jsonl_fn(void *arg, const json_t *in, struct err *e);
 int cmd_jsonl(const char *path, cmd_jsonl_fn *f, void *arg, struct err *e);
 

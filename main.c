@@ -37,6 +37,21 @@ const struct cmd cmd_table[] = {
       "list of ids; with --decode the other way round. The model may also be a "
       "tokenizer.json, a tiktoken.model, or a directory with one.",
       CHAT_CMD_TOKENIZE, cmd_tokenize },
+    { "parse", "[FILE]", "take apart what a model wrote",
+      "Reads raw output and prints its thinking, answer and calls as they are decided, "
+      "one JSON object on a line. --json prints the whole as one object. With --jsonl "
+      "each line is {\"start\": \"think\" or \"response\", \"chunks\": [...]}, a chunk being "
+      "a text or {\"special\": NAME}. Without a model, template or syntax it looks for "
+      "<think> and for JSON in <tool_call>; an unknown --syntax lists those there are.",
+      CHAT_CMD_PARSE, cmd_parse },
+    { "render", "[FILE]", "turn a conversation into the prompt that a model gets",
+      "FILE, or standard input, is JSON: a list of messages, or an object with messages, "
+      "tools and options, which are variables for the template. In a terminal special "
+      "tokens are marked; --json gives the pieces. The prompt ends with the opening of "
+      "the answer unless the option add_generation_prompt says otherwise. With --jsonl "
+      "each line is such an object, with all options in it, and gives {\"text\", \"ids\"} "
+      "or {\"error\"}.",
+      CHAT_CMD_RENDER, cmd_render },
     { "info", "[MODEL]", "tell what a model file is", NULL, CHAT_CMD_INFO, cmd_info },
     { "doctor", "[MODEL]", "tell what was found in a model, and test it",
       "MODEL may also be a tokenizer.json, a tiktoken.model, or a directory with one. Ends "

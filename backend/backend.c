@@ -177,7 +177,7 @@ void be_plan(const struct be *b, struct be_plan *out)
     memset(out, 0, sizeof *out);
     out->kv_type = b->kv_type;
     out->ctx = b->info.ctx;
-    out->free_memory = be_free_memory();
+    out->free_memory = out->room = be_free_memory();
     b->ops->plan(b, out);
 }
 

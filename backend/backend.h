@@ -67,6 +67,7 @@ struct be_plan {
     uint64_t kv;                /* kv_per_position * ctx */
     uint64_t scratch;           /* activations, logits, scores */
     uint64_t free_memory;       /* what the machine has now */
+    uint64_t room;              /* what kv and scratch may take of it */
     uint32_t ctx, ctx_max;      /* chosen; the largest that fits */
     const char *kv_type;        /* "F32" */
 };

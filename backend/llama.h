@@ -47,6 +47,7 @@ struct be_llama {
     int threads;
     struct be_pool *pool;       /* NULL when probed */
     struct be_sizes sizes;
+    uint64_t memory;            /* the limit that was given for what is allocated; 0: none */
     float *cache;               /* per layer: keys (n_kv, ctx, key_len), then values */
     float *buffers;             /* what the following point into */
     float *x;                   /* (chunk, n_embd) the residual stream */

@@ -218,6 +218,7 @@ void chat_free(struct chat *c)
     chat_conv_release(&c->conv);
     chat_events_release(&c->log);
     chat_events_release(&c->queue);
+    chat_prompter_free(c->prompter);
     chat_model_free(c->model);
     chat_settings_release(&c->settings);
     chat_settings_release(&c->work);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "templates/pyjson.h"
 
 void chat_conv_init(struct chat_conv *c)
 {
@@ -22,6 +23,7 @@ void chat_conv_release(struct chat_conv *c)
         free(m->name);
         free(m->tool_call_id);
         free(m->model_key);
+        json_decref(m->calls);
     }
     free(c->v);
     free(c->model_key);
@@ -106,6 +108,35 @@ static void chat_conv_add_token(struct chat_conv_message *m, const struct chat_e
     tok_ids_add(&m->ids, ev->token.id);
 }
 
+static json_t *chat_conv_arguments(const char *text)
+{
+    json_t *v = pyjson_load(text, strlen(text), PYJSON_NAN | PYJSON_NUMBER_TEXT, NULL);
+
+    if (json_is_object(v))
+        return v;
+    json_decref(v);
+    return json_string(text);
+}
+
+/* A call that could not be read stays what it was: a part of the answer. */
+static void chat_conv_add_call(struct chat_conv_message *m, const struct chat_event *ev)
+{
+    const char *id = ev->call.id, *name = ev->call.name;
+    json_t *function = name && ev->call.arguments && !ev->call.error ? json_string(name) : NULL;
+
+    if (!function) {
+        buf_adds(&m->text, ev->call.raw ? ev->call.raw : "");
+        return;
+    }
+    function = json_pack("{s:o, s:o}", "name", function, "arguments",
+                         chat_conv_arguments(ev->call.arguments));
+    if (!m->calls)
+        m->calls = json_array();
+    json_array_append_new(m->calls, json_pack("{s:o*, s:s, s:o}", "id",
+                                              id ? json_string(id) : NULL, "type",
+                                              "function", "function", function));
+}
+
 bool chat_conv_apply(struct chat_conv *c, const struct chat_event *ev)
 {
     struct chat_conv_message *m;
@@ -125,6 +156,17 @@ bool chat_conv_apply(struct chat_conv *c, const struct chat_event *ev)
         m->stopped = false;
         chat_conv_add_token(m, ev);
         return true;
+    case CHAT_EV_PROMPT:
+        m = chat_conv_find(c, ev->message);
+        /* An answer that goes on stays behind the prompt that it began behind. */
+        if (m && !m->ids.n)
+            m->think_off = ev->prompt.think_off;
+        return m != NULL;
+    case CHAT_EV_TOOL_CALL:
+        m = chat_conv_find(c, ev->message);
+        if (m)
+            chat_conv_add_call(m, ev);
+        return m != NULL;
     case CHAT_EV_STOP:
         m = chat_conv_find(c, ev->message);
         if (!m)
@@ -135,6 +177,12 @@ bool chat_conv_apply(struct chat_conv *c, const struct chat_event *ev)
          * template closes the turn itself. */
         if ((m->why == CHAT_STOP_EOS || m->why == CHAT_STOP_END_OF_TURN) && m->ids.n)
             m->ids.n--;
+        /* A question that did not fit stays in the file, but the conversation goes on from
+         * before it; otherwise nothing could be said any more. */
+        if (m->why == CHAT_STOP_CONTEXT && !m->ids.n && c->head == m->id) {
+            const struct chat_conv_message *asked = chat_conv_find(c, m->parent);
+            c->head = asked ? asked->parent : 0;
+        }
         return true;
     default:
         return true;

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "chat/event.h"
 #include "tokenizer/tokenizer.h"
@@ -25,6 +27,9 @@ struct chat_conv_message {
     char *name, *tool_call_id;
     struct tok_ids ids;         /* sampled, without the token that ended the turn */
     char *model_key;            /* who sampled them */
+    bool think_off;             /* behind a prompt that switched thinking off */
+    json_t *calls;              /* the tool calls in it, as in the OpenAI interface; NULL:
+                                   none. What could not be read as a call is not here */
     bool stopped;               /* a stop event came */
     enum chat_stop why;
 };
@@ -41,7 +46,7 @@ void chat_conv_init(struct chat_conv *c);
 void chat_conv_release(struct chat_conv *c);
 
 /* Take in one event. Events that say nothing about messages are ignored. A new message
- * becomes the head. False for an event that refers to what is not there (a broken file). */
+ * becomes the head; a question that did not fit the context gives the head back. False for an event that refers to what is not there (a broken file). */
 bool chat_conv_apply(struct chat_conv *c, const struct chat_event *ev);
 
 struct chat_conv_message *chat_conv_find(struct chat_conv *c, int id);

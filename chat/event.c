@@ -307,6 +307,8 @@ json_t *chat_event_to_json(const struct chat_event *ev)
             chat_put(o, "diverged_at", json_integer(ev->prompt.diverged_at));
             chat_put(o, "why", json_string(ev->prompt.why));
         }
+        if (ev->prompt.think_off)
+            chat_put(o, "think", json_string("off"));
         break;
     case CHAT_EV_TOKEN:
         chat_token_to_json(ev, o);
@@ -492,6 +494,8 @@ bool chat_event_from_json(const json_t *j, struct chat_event *out, struct err *e
         out->prompt.reused = (uint32_t)chat_get_int(j, "reused", 0, UINT32_MAX, 0);
         out->prompt.diverged_at = (uint32_t)chat_get_int(j, "diverged_at", 0, UINT32_MAX, 0);
         out->prompt.why = chat_get_bytes(j, "why", "why_bytes", NULL);
+        out->prompt.think_off = json_is_string(json_object_get(j, "think")) &&
+                                !strcmp(json_string_value(json_object_get(j, "think")), "off");
         break;
     case CHAT_EV_TOKEN:
         ok = out->message && chat_token_from_json(j, out);

@@ -74,6 +74,7 @@ struct chat_event {
             uint32_t tokens, reused;
             uint32_t diverged_at;           /* valid when why is not NULL */
             char *why;                      /* why not all of the cache was of use; or NULL */
+            bool think_off;                 /* it switches thinking off */
         } prompt;
 
         struct {            /* TOKEN */

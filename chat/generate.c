@@ -50,55 +50,6 @@ void chat_sampling_from(const struct chat_settings *s, struct be_sampling *how)
     };
 }
 
-/* The token of a special piece. */
-static bool chat_encode_special(const struct chat_model *m, const char *text, size_t len,
-                                struct tok_prompt *b, struct err *e)
-{
-    char *name = xmemdup0(text, len);
-    int32_t id = tok_special(m->tok, name);
-
-    if (id < 0)
-        err_set_kind(e, ERR_MODEL,
-                     "the chat template needs the special token %s but the model's "
-                     "vocabulary has none; choose another with --template",
-                     name);
-    else
-        tok_prompt_token(b, id);
-    free(name);
-    return id >= 0;
-}
-
-bool chat_encode_prompt(const struct chat_model *m, const struct tmpl_prompt *p,
-                        chat_said_fn *said, void *arg, struct tok_ids *out, struct err *e)
-{
-    struct tok_prompt b;
-    size_t first = out->n;
-    bool ok = true;
-
-    tok_prompt_init(&b, m->tok, m->cache, out);
-    for (size_t i = 0; ok && i < p->n; i++) {
-        const struct tmpl_piece *piece = &p->v[i];
-        const char *text = buf_str(&p->text) + piece->at;
-        if (piece->kind == TMPL_PIECE_TEXT) {
-            tok_prompt_text(&b, text, piece->len, TOK_TEXT_FOREIGN);
-            tok_prompt_border(&b);      /* a piece is encoded on its own */
-        } else if (piece->kind == TMPL_PIECE_SAID) {
-            const struct tok_ids *ids = said(arg, piece->message);
-            tok_prompt_ids(&b, ids->v, ids->n);
-        } else {
-            ok = chat_encode_special(m, text, piece->len, &b, e);
-        }
-    }
-    tok_prompt_end(&b);
-    if (ok && tok_adds_bos(m->tok) &&
-        (out->n == first || out->v[first] != tok_bos(m->tok))) {
-        tok_ids_add(out, 0);
-        memmove(out->v + first + 1, out->v + first, (out->n - 1 - first) * sizeof *out->v);
-        out->v[first] = tok_bos(m->tok);
-    }
-    return ok;
-}
-
 static void chat_emit(struct chat_answer *a, struct chat_event *ev)
 {
     ev->message = a->g->message;
@@ -293,6 +244,19 @@ static bool chat_decode(struct chat_answer *a, struct err *e)
     }
 }
 
+/* Why the prompt leaves what was evaluated at this place. */
+static const char *chat_why(const struct chat_generation *g, size_t at)
+{
+    const char *why = "the prompt differs from what was evaluated";
+
+    if (g->diverged)
+        return g->diverged;
+    for (size_t i = 0; i < g->n_whys; i++)
+        if (g->whys[i].at <= at)
+            why = g->whys[i].why;
+    return why;
+}
+
 static void chat_emit_prompt(struct chat_answer *a)
 {
     struct chat_generation *g = a->g;
@@ -303,12 +267,12 @@ static void chat_emit_prompt(struct chat_answer *a)
         same++;
     struct chat_event ev = { .type = CHAT_EV_PROMPT };
     ev.prompt.tokens = (uint32_t)g->ids->n;
+    ev.prompt.think_off = g->think_off;
     /* The last id is always computed, so that its logits are there. */
     ev.prompt.reused = same == g->ids->n && same ? same - 1 : same;
     if (same < have) {
         ev.prompt.diverged_at = same;
-        ev.prompt.why = xstrdup(g->diverged ? g->diverged
-                                            : "the prompt differs from what was evaluated");
+        ev.prompt.why = xstrdup(chat_why(g, same));
     }
     chat_emit(a, &ev);
 }

@@ -12,6 +12,7 @@
 #include "backend/sampler.h"
 #include "chat/event.h"
 #include "chat/model.h"
+#include "chat/prompt.h"
 #include "tokenizer/tokenizer.h"
 
 struct chat_settings;
@@ -20,7 +21,7 @@ struct err;
 struct chat_generation {
     /* in */
     struct chat_model *model;
-    const struct tmpl_syntax *syntax;   /* by which the answer is split; "none" splits nothing */
+    const struct tmpl_syntax *syntax;   /* splits the answer; "none" splits nothing */
     enum tmpl_channel start;        /* from the rendered prompt */
     struct tok_ids *ids;            /* the whole prompt; sampled ids are appended, but not the
                                        one that ended the turn */
@@ -33,6 +34,9 @@ struct chat_generation {
     unsigned attempt;
     const atomic_bool *cancel;
     const char *diverged;           /* why the cache may differ, when it does; or NULL */
+    const struct chat_why *whys;    /* (n_whys) of the prompt */
+    size_t n_whys;
+    bool think_off;                 /* the prompt switches thinking off */
 
     /* Takes the event. Called on the caller's thread. */
     void (*emit)(void *arg, struct chat_event *ev);
@@ -52,12 +56,6 @@ void chat_sampling_from(const struct chat_settings *s, struct be_sampling *how);
 /* False when the device failed or the prompt does not fit (e has kind ERR_CONTEXT); a stop
  * event was emitted in every case, so that a session never ends in mid-air. */
 bool chat_generate(struct chat_generation *g, struct err *e);
-
-/* Encode a rendered prompt. said gives the ids of a message for its SAID pieces. Adds BOS if
- * the vocabulary asks for it and the template did not. This is the only place that does. */
-typedef const struct tok_ids *chat_said_fn(void *arg, size_t message);
-bool chat_encode_prompt(const struct chat_model *m, const struct tmpl_prompt *p,
-                        chat_said_fn *said, void *arg, struct tok_ids *out, struct err *e);
 
 /* The ids of a saved conversation up to its newest message, as model m reads them: the last
  * answer is left open. m was opened with its template. */

@@ -11,6 +11,7 @@
 #include "chat/chat.h"
 #include "chat/conversation.h"
 #include "chat/model.h"
+#include "chat/prompt.h"
 #include "chat/session.h"
 
 enum chat_job_kind { CHAT_JOB_LOAD, CHAT_JOB_SEND, CHAT_JOB_RETRY, CHAT_JOB_CONTINUE,
@@ -39,6 +40,7 @@ struct chat {
     struct buf shown[5];            /* front: the copies chat_status() hands out */
 
     struct chat_model *model;       /* worker; NULL before the first load */
+    struct chat_prompter *prompter; /* worker; of the model */
     struct chat_conv conv;          /* worker */
     struct chat_events log;         /* worker: every kept event, to tell it again */
     struct chat_session *session;   /* worker while busy, else front; NULL: nothing said yet */

@@ -14,25 +14,7 @@
 #include "base/paths.h"
 #include "chat/options.h"
 #include "chat/sha256.h"
-
-static bool chat_has_special(const void *arg, const char *name)
-{
-    return tok_special(arg, name) >= 0;
-}
-
-/* As generate.c feeds it: what has bytes of its own is text. */
-static bool chat_is_control(const void *arg, const char *name)
-{
-    int32_t id = tok_special(arg, name);
-    size_t len = 0;
-
-    if (id >= 0)
-        tok_bytes(arg, id, &len);
-    return id >= 0 && !len;
-}
-
-/* Bytes for texts of the conversation that are not encoded again. */
-static const size_t chat_cache_limit = (size_t)32 << 20;
+#include "chat/template.h"
 
 static bool chat_is_fake(const char *device)
 {
@@ -119,30 +101,25 @@ static bool chat_model_open_backend(struct chat_model *m, const struct chat_sett
     return true;
 }
 
-static bool chat_model_choose_template(struct chat_model *m, const struct chat_settings *s,
-                                       struct err *e)
+bool chat_model_choose_template(struct chat_model *m, const struct chat_settings *s,
+                                struct err *e)
 {
     const struct be_vocab *own = m->be ? be_own_vocab(m->be) : NULL;
-    struct gguf_str source = {0};
+    struct chat_template_from from = {
+        .named = s->template_name, .gguf = m->gguf, .vocab = &m->vocab,
+    };
     struct buf why = {0};
 
-    if (s->template_name) {
-        m->tmpl = tmpl_find(s->template_name, e);
-        buf_adds(&why, "named by --template");
-    } else if (own && own->template_name) {
+    if (!from.named && own && own->template_name) {
         m->tmpl = tmpl_find(own->template_name, e);
         buf_adds(&why, "named by the fake device's script");
     } else {
-        if (m->gguf &&
-            !gguf_opt_str(m->gguf, "tokenizer.chat_template", &source, e))
-            return false;
-        m->tmpl = tmpl_choose(source.p, source.n, &m->vocab, &why, e);
+        m->tmpl = chat_template_choose(&from, &why, e);
     }
     m->why_template = buf_take(&why);
     if (!m->tmpl)
         return m->path ? err_wrap(e, "%s", m->path) : false;
-    m->syntax = source.p ? tmpl_syntax_choose(source.p, source.n, &m->vocab, NULL)
-                         : tmpl_syntax_of(m->tmpl);
+    m->syntax = tmpl_syntax_of(m->tmpl);
     return true;
 }
 
@@ -155,11 +132,11 @@ struct chat_model *chat_model_open(const struct chat_settings *s, enum chat_mode
 
     if (ok && (fake || parts >= CHAT_MODEL_PROBE))
         ok = chat_model_open_backend(m, s, parts < CHAT_MODEL_RUN, cancel, e);
-    m->vocab = (struct tmpl_vocab){
-        .has_special = chat_has_special, .is_control = chat_is_control, .arg = m->tok,
-    };
+    if (ok) {
+        m->specials = chat_vocab_new(m->tok);
+        m->vocab = chat_vocab_tmpl(m->specials);
+    }
     if (ok && parts >= CHAT_MODEL_CHAT) {
-        m->cache = tok_cache_new(m->tok, chat_cache_limit);
         ok = chat_model_choose_template(m, s, e);
         if (ok && m->path && gguf_shards(m->gguf) == 1)
             chat_sha256_known(m->path, m->sha256);
@@ -175,8 +152,9 @@ void chat_model_free(struct chat_model *m)
 {
     if (!m)
         return;
+    tmpl_free(m->tmpl);
     be_free(m->be);
-    tok_cache_free(m->cache);
+    chat_vocab_free(m->specials);
     tok_free(m->tok);
     gguf_free(m->gguf);
     free(m->why_template);

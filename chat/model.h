@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "base/buf.h"
 #include "base/gguf.h"
+#include "chat/vocab.h"
 #include "templates/template.h"
 #include "tokenizer/tokenizer.h"
 
@@ -20,8 +21,8 @@ struct chat_model {
     struct gguf *gguf;              /* NULL for the fake device */
     struct be *be;                  /* NULL when opened for its vocabulary only */
     struct tok *tok;
-    struct tok_cache *cache;        /* of prompts; the worker's. NULL without a template */
     const struct tmpl *tmpl;        /* NULL when not asked for */
+    struct chat_vocab *specials;
     const struct tmpl_syntax *syntax;   /* how its answers are split; NULL with tmpl */
     struct tmpl_vocab vocab;
     char *why_template;
@@ -42,6 +43,10 @@ enum chat_model_parts {
 struct chat_model *chat_model_open(const struct chat_settings *s, enum chat_model_parts parts,
                                    const atomic_bool *cancel, struct err *e);
 void chat_model_free(struct chat_model *m);
+
+/* Choose the template of a model that was opened without one. */
+bool chat_model_choose_template(struct chat_model *m, const struct chat_settings *s,
+                                struct err *e);
 
 /* A name to show: general.name, else the file's name. Foreign bytes. Owned by m. */
 const char *chat_model_name(const struct chat_model *m);

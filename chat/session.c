@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/paths.h"
 
@@ -148,20 +149,6 @@ const char *chat_session_path(const struct chat_session *s)
     return s->path;
 }
 
-static bool chat_write_all(int fd, const char *p, size_t n)
-{
-    while (n) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        p += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
 bool chat_session_write(struct chat_session *s, const struct chat_event *ev, bool sync,
                         struct err *e)
 {
@@ -171,7 +158,7 @@ bool chat_session_write(struct chat_session *s, const struct chat_event *ev, boo
         buf_add(&s->memory, s->line.p, s->line.n);
         return true;
     }
-    if (!chat_write_all(s->fd, buf_str(&s->line), s->line.n) || (sync && fsync(s->fd) < 0))
+    if (!file_write_all(s->fd, buf_str(&s->line), s->line.n) || (sync && fsync(s->fd) < 0))
         return err_set(e, "cannot write to the session %s: %s", s->path, strerror(errno));
     return true;
 }
@@ -190,16 +177,10 @@ bool chat_session_copy(const struct chat_session *s, const char *to, struct err 
     }
     if (s->path && (in = open(s->path, O_RDONLY | O_CLOEXEC)) < 0)
         ok = err_set(e, "cannot read the session %s: %s", s->path, strerror(errno));
-    while (ok && in >= 0) {
-        buf_reset(&all);
-        buf_reserve(&all, 1 << 16);
-        ssize_t got = read(in, all.p, 1 << 16);
-        if (got <= 0)
-            break;
-        if (!chat_write_all(out, all.p, (size_t)got))
-            ok = err_set(e, "cannot write %s: %s", to, strerror(errno));
-    }
-    if (ok && in < 0 && !chat_write_all(out, buf_str(&s->memory), s->memory.n))
+    if (in >= 0 && !file_read_all(in, &all))
+        ok = err_set(e, "cannot read the session %s: %s", s->path, strerror(errno));
+    const struct buf *text = in >= 0 ? &all : &s->memory;
+    if (ok && !file_write_all(out, buf_str(text), text->n))
         ok = err_set(e, "cannot write %s: %s", to, strerror(errno));
     if (ok && fsync(out) < 0)
         ok = err_set(e, "cannot write %s: %s", to, strerror(errno));

@@ -108,6 +108,7 @@ static void chat_forget(struct chat *c)
     chat_conv_release(&c->conv);
     chat_conv_init(&c->conv);
     chat_events_reset(&c->log);
+    chat_prompter_forget(c->prompter);
     pthread_mutex_lock(&c->lock);
     free((char *)c->now.session_id);
     free((char *)c->now.session_path);
@@ -129,90 +130,6 @@ static int chat_add_message(struct chat *c, enum chat_role role, int parent, con
     ev.msg.attempt = attempt;
     chat_emit_event(c, &ev);
     return id;
-}
-
-/* ---- the prompt ---- */
-
-struct chat_path {
-    struct chat *c;
-    struct tmpl_message *messages;
-    int *ids;               /* message of each entry */
-    size_t n;
-};
-
-static const struct tok_ids *chat_said_ids(void *arg, size_t i)
-{
-    struct chat_path *p = arg;
-    return &chat_conv_find(&p->c->conv, p->ids[i])->ids;
-}
-
-static void chat_build_path(struct chat *c, int head, bool open, struct chat_path *out)
-{
-    int *ids;
-    size_t n = chat_conv_path(&c->conv, head, &ids);
-
-    *out = (struct chat_path){ .c = c, .ids = ids };
-    out->messages = xcalloc(n, sizeof *out->messages);
-    for (size_t i = 0; i < n; i++) {
-        const struct chat_conv_message *m = chat_conv_find(&c->conv, ids[i]);
-        bool own = m->ids.n && !strcmp(m->model_key, c->conv.model_key);
-        /* An answer that was stopped before its first token says nothing. */
-        if (m->role == CHAT_ROLE_ASSISTANT && !m->ids.n && !m->text.n && !m->think.n)
-            continue;
-        out->ids[out->n] = ids[i];
-        out->messages[out->n++] = (struct tmpl_message){
-            .role = (enum tmpl_role)m->role,
-            .content = buf_str(&m->text),
-            .len = m->text.n,
-            .reasoning = m->think.n ? m->think.p : NULL,
-            .reasoning_len = m->think.n,
-            .said = m->role == CHAT_ROLE_ASSISTANT && own,
-            .open = open && i + 1 == n,
-            .name = m->name,
-            .tool_call_id = m->tool_call_id,
-        };
-    }
-}
-
-static bool chat_think_option(const char *think, enum tmpl_think *out, struct err *e)
-{
-    static const struct {
-        const char *name;
-        enum tmpl_think value;
-    } table[] = { { "auto", TMPL_THINK_AUTO }, { "off", TMPL_THINK_OFF }, { "on", TMPL_THINK_ON } };
-
-    *out = TMPL_THINK_AUTO;
-    for (size_t i = 0; think && i < sizeof table / sizeof *table; i++) {
-        if (!strcmp(think, table[i].name)) {
-            *out = table[i].value;
-            return true;
-        }
-    }
-    return !think || err_set_kind(e, ERR_USAGE, "--think %s needs a template with thinking "
-                                                "levels; the ones of this version know auto, "
-                                                "on and off", think);
-}
-
-/* The ids of the prompt for the path to head; with open, that message goes on. */
-static bool chat_build_prompt(struct chat *c, int head, bool open, struct tok_ids *ids,
-                              enum tmpl_channel *start, struct err *e)
-{
-    struct tmpl_options options = { .add_generation_prompt = !open };
-    struct tmpl_prompt prompt = {0};
-    struct chat_path path;
-    bool ok = chat_think_option(c->work.think, &options.think, e);
-
-    if (!ok)
-        return false;
-    chat_build_path(c, head, open, &path);
-    ok = tmpl_render(c->model->tmpl, path.messages, path.n, &options, &c->model->vocab,
-                     &prompt, e) &&
-         chat_encode_prompt(c->model, &prompt, chat_said_ids, &path, ids, e);
-    *start = prompt.start;
-    tmpl_prompt_release(&prompt);
-    free(path.messages);
-    free(path.ids);
-    return ok;
 }
 
 /* ---- one answer ---- */
@@ -267,11 +184,12 @@ static bool chat_answer(struct chat *c, int head, int message, bool go_on, struc
 {
     const struct chat_conv_message *m = chat_conv_find(&c->conv, message);
     struct chat_live live = { .c = c };
-    struct tok_ids ids = {0};
+    bool think_off = c->work.think && !strcmp(c->work.think, "off");
+    struct chat_prompt prompt = {0};
     struct chat_generation g = {
         .model = c->model,
         .syntax = c->model->syntax,
-        .ids = &ids,
+        .ids = &prompt.ids,
         .said = go_on ? m->ids.n : 0,
         .n_top = (int)c->work.logprobs,
         .limit = (uint32_t)c->work.n,
@@ -285,8 +203,13 @@ static bool chat_answer(struct chat *c, int head, int message, bool go_on, struc
     };
 
     chat_sampling_from(&c->work, &g.how);
-    bool ok = chat_build_prompt(c, head, go_on, &ids, &g.start, e);
+    g.think_off = go_on ? m->think_off : think_off;
+    bool ok = chat_prompt_make(c->prompter, &c->conv, head, message, c->work.think, &prompt,
+                               e);
     if (ok) {
+        g.start = prompt.start;
+        g.whys = prompt.whys;
+        g.n_whys = prompt.n_whys;
         ok = chat_generate(&g, e);
     } else {
         /* The message stands in the file already; say how it ended. */
@@ -296,7 +219,7 @@ static bool chat_answer(struct chat *c, int head, int message, bool go_on, struc
         chat_emit_event(c, &ev);
     }
     c->diverged = NULL;
-    tok_ids_release(&ids);
+    chat_prompt_release(&prompt);
     return ok;
 }
 
@@ -463,14 +386,21 @@ static void chat_end_resume(struct chat *c)
     c->header_due = true;
 }
 
+/* Say now, not in the first turn, that the template cannot do what --think asks for. */
+static bool chat_think_check(const struct chat_model *m, const char *think, struct err *e)
+{
+    json_t *options = json_object();
+    bool ok = tmpl_think(m->tmpl, think, options, e);
+
+    json_decref(options);
+    return ok;
+}
+
 static bool chat_do_load(struct chat *c, struct chat_job *job, struct err *e)
 {
     struct chat_settings s = {0};
     bool first = !c->model, resume = first && c->work.resume && !c->conv.n;
-    enum tmpl_think think;
 
-    if (!chat_think_option(c->work.think, &think, e))
-        return false;
     if (resume && !chat_begin_resume(c, e))
         return false;
     chat_settings_copy(&s, &c->work);
@@ -490,9 +420,15 @@ static bool chat_do_load(struct chat *c, struct chat_job *job, struct err *e)
 
     /* The new model is opened before the old one goes: a failure leaves the chat as it was. */
     struct chat_model *m = chat_model_open(&s, CHAT_MODEL_CHAT, &c->cancel, e);
+    if (m && !chat_think_check(m, c->work.think, e)) {
+        chat_model_free(m);
+        m = NULL;
+    }
     if (m) {
+        chat_prompter_free(c->prompter);
         chat_model_free(c->model);
         c->model = m;
+        c->prompter = chat_prompter_new(m);
         c->header_due = true;
         c->diverged = "another model";
         chat_publish_model(c);
@@ -510,25 +446,28 @@ static bool chat_do_load(struct chat *c, struct chat_job *job, struct err *e)
 bool chat_session_ids(const struct chat_events *events, struct chat_model *m,
                       const struct chat_settings *s, struct tok_ids *ids, struct err *e)
 {
-    struct chat c = { .model = m };
     struct chat_event now = { .type = CHAT_EV_SESSION };
-    enum tmpl_channel start;
+    struct chat_prompter *prompter = chat_prompter_new(m);
+    struct chat_prompt prompt = {0};
+    struct chat_conv conv;
 
-    chat_settings_copy(&c.work, s);
-    chat_conv_init(&c.conv);
+    chat_conv_init(&conv);
     for (size_t i = 0; i < events->n; i++)
-        chat_conv_apply(&c.conv, &events->v[i]);
+        chat_conv_apply(&conv, &events->v[i]);
     /* The ids of answers count only for the model that gave them. */
     now.session = chat_record_new(m, s, NULL);
-    chat_conv_apply(&c.conv, &now);
+    chat_conv_apply(&conv, &now);
     chat_event_release(&now);
 
-    const struct chat_conv_message *last = chat_conv_find(&c.conv, c.conv.head);
-    bool answered = last && last->role == CHAT_ROLE_ASSISTANT;
-    bool ok = last ? chat_build_prompt(&c, c.conv.head, answered, ids, &start, e)
+    const struct chat_conv_message *last = chat_conv_find(&conv, conv.head);
+    int answer = last && last->role == CHAT_ROLE_ASSISTANT ? last->id : 0;
+    bool ok = last ? chat_prompt_make(prompter, &conv, conv.head, answer, s->think, &prompt, e)
                    : err_set(e, "the session has no messages");
-    chat_conv_release(&c.conv);
-    chat_settings_release(&c.work);
+    for (size_t i = 0; i < prompt.ids.n; i++)
+        tok_ids_add(ids, prompt.ids.v[i]);
+    chat_prompt_release(&prompt);
+    chat_conv_release(&conv);
+    chat_prompter_free(prompter);
     return ok;
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "templates/scan.h"
 #include "templates/syntax.h"
 
@@ -36,8 +37,8 @@ bool syn_at(const char *s, size_t n, const char *word)
     return n >= len && !memcmp(s, word, len);
 }
 
-/* jansson's object keeps keys in order; its keys are the keys as JSON, as any byte may stand
- * in them, and its values the values as JSON. */
+/* jansson's object keeps keys in order; its keys are the keys as JSON, as any byte may
+ * stand in them, and its values the values as JSON. */
 json_t *syn_arguments_new(void)
 {
     return json_object();
@@ -45,14 +46,21 @@ json_t *syn_arguments_new(void)
 
 void syn_argument(json_t *args, const char *key, size_t n, const char *json, size_t len)
 {
-    struct buf k = {0};
+    struct buf whole = {0}, k = {0};
 
-    pyjson_add_string(&k, key, n);
+    for (size_t i = 0; i < n; i++)      /* JSON keys have no NUL here; see pyjson.h */
+        if (key[i])
+            buf_addc(&whole, key[i]);
+        else
+            utf8_put(&whole, 0xfffd);
+    pyjson_add_string(&k, buf_str(&whole), whole.n);
+    buf_release(&whole);
     json_object_set_new_nocheck(args, k.p, json_stringn_nocheck(json, len));
     buf_release(&k);
 }
 
-void syn_argument_string(json_t *args, const char *key, size_t n, const char *s, size_t len)
+void syn_argument_string(json_t *args, const char *key, size_t n, const char *s,
+                         size_t len)
 {
     struct buf v = {0};
 

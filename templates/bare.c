@@ -1,7 +1,8 @@
 /* An answer that is a call and nothing else, {"name": ..., "parameters": ...}, has no
- * marker. It is held back as long as it can be one, which the first key that no call has
- * decides: an answer that is some other JSON streams from there on. Only shape is looked at
- * here; whether it is a call is decided by whoever reads it when it has ended. */
+ * marker. It is held back as long as it can be one, which the first key that no call
+ * has decides: an answer that is some other JSON streams from there on. Only shape is
+ * looked at here; whether it is a call is decided by whoever reads it when it has
+ * ended. */
 #include "config.h"
 
 #include <string.h>

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 #include "templates/scan.h"
 #include "templates/syntax.h"
 
@@ -23,7 +24,9 @@ struct tmpl_call *syn_call(struct syn_reading *r, size_t from, size_t to)
 
     MEM_GROW(out->calls, out->cap_calls, out->n_calls + 1);
     c = &out->calls[out->n_calls++];
-    *c = (struct tmpl_call){ .raw = xmemdup0(r->raw + from, to - from), .raw_len = to - from };
+    *c = (struct tmpl_call){
+        .raw = xmemdup0(r->raw + from, to - from), .raw_len = to - from,
+    };
     return c;
 }
 
@@ -38,7 +41,7 @@ void syn_wrong(struct tmpl_call *c, const char *what, size_t at, size_t from)
 
 void syn_set_name(struct tmpl_call *c, const char *s, size_t n)
 {
-    if (!n || memchr(s, '\0', n))
+    if (!n || memchr(s, '\0', n) || !utf8_valid(s, n))
         return;
     free(c->name);
     c->name = xmemdup0(s, n);
@@ -120,8 +123,8 @@ static void set_arguments(struct syn_reading *r, struct tmpl_call *c, struct sca
         syn_wrong(c, "the arguments of the call are not a JSON object", p.at, raw_from);
 }
 
-void syn_json_arguments(struct syn_reading *r, struct tmpl_call *c, size_t from, size_t to,
-                        size_t raw_from)
+void syn_json_arguments(struct syn_reading *r, struct tmpl_call *c, size_t from,
+                        size_t to, size_t raw_from)
 {
     struct pyjson_bad bad;
     struct scan_part part;
@@ -209,8 +212,8 @@ static void read_object_by_name(struct syn_reading *r, struct tmpl_call *c,
 
 /* ---- several calls ---- */
 
-typedef void read_object_fn(struct syn_reading *r, struct tmpl_call *c, struct scan_part v,
-                            size_t raw_from);
+typedef void read_object_fn(struct syn_reading *r, struct tmpl_call *c,
+                            struct scan_part v, size_t raw_from);
 
 struct call_list {
     struct scan_part *v;        /* (n) values that are calls */
@@ -268,7 +271,8 @@ static void call_list_find(struct call_list *l, const char *s, size_t n)
     l->bad = sc.bad;
 }
 
-/* What stands behind the only value is no JSON: the value may not be all there is to say. */
+/* What stands behind the only value is no JSON: the value may not be all there is to
+ * say. */
 static bool has_rest(const struct call_list *l, const char *s, size_t n)
 {
     size_t at = l->bad_from + syn_space(s + l->bad_from, n - l->bad_from);
@@ -378,4 +382,32 @@ enum syn_sure syn_begins_name(const char *raw, size_t n, const char *ends)
     if (at == n)
         return SYN_WAIT;
     return at > from && raw[at] && strchr(ends, raw[at]) ? SYN_YES : SYN_NO;
+}
+
+enum syn_sure syn_begins_name_then(const char *raw, size_t n, const char *then,
+                                   const char *const *one_of)
+{
+    char end[] = { *then, '\0' };
+    enum syn_sure sure = syn_begins_name(raw, n, end);
+    size_t at = syn_space(raw, n), len = strlen(then);
+
+    if (sure != SYN_YES)
+        return sure;
+    while (raw[at] != *then)
+        at++;
+    if (memcmp(raw + at, then, n - at < len ? n - at : len))
+        return SYN_NO;
+    if (n - at < len)
+        return SYN_WAIT;
+    at += len;
+    at += syn_space(raw + at, n - at);
+    sure = SYN_NO;
+    for (; *one_of; one_of++) {
+        len = strlen(*one_of);
+        if (syn_at(raw + at, n - at, *one_of))
+            return SYN_YES;
+        if (n - at < len && !memcmp(raw + at, *one_of, n - at))
+            sure = SYN_WAIT;
+    }
+    return sure;
 }

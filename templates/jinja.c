@@ -20,8 +20,8 @@ enum {
     COMPILE_STEPS = 50 * 1000 * 1000,
     COMPILE_DEPTH = 200,
     SOURCE_MAX = 8 << 20,
-    RENDER_MEMORY = 256 << 20,
-    RENDER_STEPS = 20 * 1000 * 1000,
+    RENDER_MEMORY = 512 << 20,
+    RENDER_STEPS = 30 * 1000 * 1000,
     RENDER_DEPTH = 800,
     RENDER_OUTPUT = 64 << 20,
 };
@@ -30,7 +30,7 @@ void jinja_output_release(struct jinja_output *out)
 {
     buf_release(&out->text);
     free(out->runs);
-    *out = (struct jinja_output){ 0 };
+    *out = (struct jinja_output){0};
 }
 
 static void compile(struct jinja *j, const char *source, size_t len)

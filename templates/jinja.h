@@ -27,10 +27,14 @@ struct jinja;
 
 /* Where a byte of the output comes from. Text of the template, its string constants,
  * what it computes from nothing else (a loop counter, the date) and the model's own
- * special tokens (the variables bos_token, eos_token, ...) are the template's. What came
- * in through any other variable is the conversation's, and stays so through slicing,
- * trimming, joining, replacing, tojson and so on; where an operation mixes the two
- * inside one character or one number, the result is the conversation's. */
+ * special tokens (the variables bos_token, eos_token, ...) and a message's role, if it is
+ * a known one, are the template's. What came in through any other variable is the
+ * conversation's, and stays so through slicing, trimming, joining, replacing, tojson and
+ * so on; where an operation mixes the two inside one character or one number, the result
+ * is the conversation's.
+ *
+ * Special tokens are to be looked for in the template's bytes only. For all else origin
+ * does not matter: text between two special tokens is to be encoded as one piece. */
 enum jinja_origin { JINJA_TEMPLATE, JINJA_CONVERSATION };
 
 /* Bytes [from, to) of the text. Runs come in order, without gaps; neighbours differ. */
@@ -39,6 +43,7 @@ struct jinja_run {
     enum jinja_origin origin;
 };
 
+/* Zeroed, or used before. */
 struct jinja_output {
     struct buf text;
     struct jinja_run *runs;
@@ -48,8 +53,8 @@ void jinja_output_release(struct jinja_output *out);
 
 /* Bounds of one rendering; 0 stands for the default. */
 struct jinja_limits {
-    uint64_t steps;         /* nodes run, and bytes moved / 16: 20 million */
-    size_t memory;          /* bytes of values: 256 MiB */
+    uint64_t steps;         /* nodes, and bytes moved / 16: 30 million */
+    size_t memory;          /* bytes of values: 512 MiB */
     size_t output;          /* bytes of text: 64 MiB */
     unsigned depth;         /* of nested expressions, statements, macros, data: 800 */
     const struct tm *now;   /* for strftime_now(); NULL: the local time */

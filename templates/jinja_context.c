@@ -5,16 +5,23 @@
 
 /* The variables of a rendering: JSON to values, and who they belong to.
  *
- * Everything in the context is the conversation's, except strings that name the model's
- * own special tokens. Text is borrowed from the JSON, not copied. Only variables that the
- * template mentions are looked at.
+ * Everything in the context is the conversation's, with two exceptions that are the
+ * template's: strings that name the model's own special tokens; and the role of a
+ * message if it is a word that every program knows, for some templates build their
+ * special tokens from it ('<|' + message.role + '|>').
  *
- * Numbers that jansson cannot hold come as pyjson.h has them: strings that begin with the
- * byte 0xFF, which no text does. */
+ * Text is borrowed from the JSON, not copied. Only variables that the template mentions
+ * are looked at. Numbers that jansson cannot hold come as pyjson.h has them: strings
+ * that begin with the byte 0xFF, which no text does. */
 
 static const char *const token_variables[] = {
     "bos_token", "eos_token", "pad_token",  "unk_token",
     "sep_token", "cls_token", "mask_token",
+};
+
+static const char *const roles[] = {
+    "system",   "user",    "assistant", "tool",        "developer",
+    "function", "ipython", "model",     "observation", "environment",
 };
 
 static struct jj_value load(struct jj *jj, const json_t *v);
@@ -105,12 +112,24 @@ static struct jj_value load(struct jj *jj, const json_t *v)
     return out;
 }
 
-static bool is_token_variable(const char *name)
+static bool is_one_of(const struct jj_str *s, const char *const *words, size_t n)
 {
-    for (size_t i = 0; i < sizeof token_variables / sizeof *token_variables; i++)
-        if (strcmp(name, token_variables[i]) == 0)
+    for (size_t i = 0; i < n; i++)
+        if (jj_str_is(s, words[i]))
             return true;
     return false;
+}
+#define IS_ONE_OF(s, words) is_one_of((s), (words), sizeof(words) / sizeof *(words))
+
+static void own_roles(struct jj *jj, struct jj_value messages)
+{
+    for (size_t i = 0; messages.type == JJ_LIST && i < messages.u.l->n; i++) {
+        struct jj_value m = messages.u.l->v[i];
+        struct jj_value *role =
+            m.type == JJ_DICT ? jj_dict_gets(jj, m.u.dict, "role") : NULL;
+        if (role && role->type == JJ_STRING && IS_ONE_OF(role->u.s, roles))
+            role->u.s->origin = JINJA_TEMPLATE;
+    }
 }
 
 void jj_context_load(struct jj *jj, const json_t *context)
@@ -125,8 +144,10 @@ void jj_context_load(struct jj *jj, const json_t *context)
 
         if (v) {
             jj->globals[i] = load(jj, v);
-            if (pyjson_is_string(v) && is_token_variable(name->p))
+            if (pyjson_is_string(v) && IS_ONE_OF(name, token_variables))
                 jj->globals[i].u.s->origin = JINJA_TEMPLATE;
+            if (jj_str_is(name, "messages"))
+                own_roles(jj, jj->globals[i]);
         } else if (fn) {
             jj->globals[i] = (struct jj_value){ .type = JJ_FUNCTION, .u.fn = fn };
         }

@@ -99,6 +99,7 @@ static struct jj_value apply(struct jj *jj, const struct jj_node *node,
     struct jj_value in;
     struct jj_args args;
 
+    jj_enter(jj);
     if (!node->a)
         in = *block;
     else if (block && node->a->kind == JJ_N_FILTER)
@@ -109,7 +110,9 @@ static struct jj_value apply(struct jj *jj, const struct jj_node *node,
     if (!node->fn)
         jj_fail(jj, "there is no filter named '%.*s'", JJ_TEXT(node->value.u.s));
     jj_eval_args(jj, node->args, &args);
-    return jj_invoke(jj, node->fn, in, &args, "filter ");
+    in = jj_invoke(jj, node->fn, in, &args, "filter ");
+    jj->depth--;
+    return in;
 }
 
 /* The chain of filters of a block, on what the block wrote. */
@@ -148,7 +151,7 @@ static struct jj_value eval_compare(struct jj *jj, const struct jj_node *node)
 
 static struct jj_value eval_cond(struct jj *jj, const struct jj_node *node)
 {
-    if (jj_truth(jj, jj_eval(jj, node->a)))
+    if (jj_truth(jj_eval(jj, node->a)))
         return jj_eval(jj, node->b);
     if (node->c)
         return jj_eval(jj, node->c);
@@ -216,7 +219,7 @@ static struct jj_value eval_logic(struct jj *jj, const struct jj_node *node)
 {
     struct jj_value a = jj_eval(jj, node->a);
 
-    return jj_truth(jj, a) == (node->kind == JJ_N_OR) ? a : jj_eval(jj, node->b);
+    return jj_truth(a) == (node->kind == JJ_N_OR) ? a : jj_eval(jj, node->b);
 }
 
 static struct jj_value eval(struct jj *jj, const struct jj_node *node)
@@ -239,7 +242,7 @@ static struct jj_value eval(struct jj *jj, const struct jj_node *node)
     case JJ_N_TEST:
         return eval_test(jj, node);
     case JJ_N_NOT:
-        return jj_bool(!jj_truth(jj, jj_eval(jj, node->a)));
+        return jj_bool(!jj_truth(jj_eval(jj, node->a)));
     case JJ_N_UNARY:
         return jj_unary(jj, node->op, jj_eval(jj, node->a));
     case JJ_N_BINARY:

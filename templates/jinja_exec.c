@@ -97,7 +97,7 @@ static enum jj_flow exec_if(struct jj *jj, const struct jj_node *node)
 {
     for (size_t i = 0; i < node->list.n; i++) {
         const struct jj_node *branch = node->list.v[i];
-        if (!branch->a || jj_truth(jj, jj_eval(jj, branch->a)))
+        if (!branch->a || jj_truth(jj_eval(jj, branch->a)))
             return jj_exec(jj, &branch->body);
     }
     return JJ_GO_ON;

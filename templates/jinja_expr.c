@@ -180,21 +180,24 @@ static struct jj_node *parse_slice(struct jj_parser *p, struct jj_node *of,
     return n;
 }
 
+/* obj[a:b], obj[key], obj[a, b]; obj[] has the empty tuple for its key. */
 static struct jj_node *parse_brackets(struct jj_parser *p, struct jj_node *of)
 {
     struct jj_node *n = jj_node_new(p, JJ_N_ITEM, jj_next(p)->line);
-    struct jj_node *first = jj_at(p, JJ_T_COLON) ? NULL : jj_parse_expr(p);
+    struct jj_node *keys = jj_node_new(p, JJ_N_TUPLE, n->line);
 
     n->a = of;
-    n->b = first;
     if (jj_at(p, JJ_T_COLON)) {
-        n = parse_slice(p, of, first);
-    } else if (jj_at(p, JJ_T_COMMA)) {
-        n->b = jj_node_new(p, JJ_N_TUPLE, n->line);
-        jj_nodes_add(p, &n->b->list, first);
-        while (jj_skip(p, JJ_T_COMMA) && !jj_at(p, JJ_T_RBRACKET))
-            jj_nodes_add(p, &n->b->list, jj_parse_expr(p));
+        n = parse_slice(p, of, NULL);
+    } else if (!jj_at(p, JJ_T_RBRACKET)) {
+        jj_nodes_add(p, &keys->list, jj_parse_expr(p));
+        while (jj_skip(p, JJ_T_COMMA))
+            jj_nodes_add(p, &keys->list, jj_parse_expr(p));
+        if (keys->list.n == 1 && jj_at(p, JJ_T_COLON))
+            n = parse_slice(p, of, keys->list.v[0]);
     }
+    if (n->kind == JJ_N_ITEM)
+        n->b = keys->list.n == 1 ? keys->list.v[0] : keys;
     jj_expect(p, JJ_T_RBRACKET, "']'");
     return n;
 }

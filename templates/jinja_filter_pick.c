@@ -53,7 +53,7 @@ static struct jj_value filter_map(struct jj *jj, struct jj_value self, struct jj
 {
     struct jj_list *l = jj_list_new(jj, 0);
 
-    if (!jj_truth(jj, self))
+    if (!jj_truth(self))
         return generator(l, JINJA_TEMPLATE);
     if (a->n == 0 && named(a, "attribute").type != JJ_MISSING)
         return map_attribute(jj, self, a);
@@ -80,7 +80,7 @@ static struct jj_value pick(struct jj *jj, struct jj_value self, struct jj_args 
     struct jj_list *l = jj_list_new(jj, 0);
     const struct jj_builtin *fn = NULL;
 
-    if (!jj_truth(jj, self))
+    if (!jj_truth(self))
         return generator(l, JINJA_TEMPLATE);
     if (attribute && a->n == 0)
         jj_fail(jj, "missing parameter for attribute name");
@@ -98,7 +98,7 @@ static struct jj_value pick(struct jj *jj, struct jj_value self, struct jj_args 
             struct jj_args b = again(jj, a, 1 + (size_t)attribute);
             v = jj_invoke(jj, fn, v, &b, "test ");
         }
-        if (jj_truth(jj, v) == wanted)
+        if (jj_truth(v) == wanted)
             jj_list_add(jj, l, from->v[i]);
     }
     return generator(l, self.origin);

@@ -90,12 +90,12 @@ static struct jj_value filter_sort(struct jj *jj, struct jj_value self, struct j
 {
     const struct jj_list *from = jj_items(jj, self);
     struct keyed *v = jj_array(jj, from->n, sizeof *v);
-    bool case_sensitive = jj_arg_bool(jj, a->v[1], false);
+    bool case_sensitive = jj_arg_bool(a->v[1], false);
 
     for (size_t i = 0; i < from->n; i++)
         v[i] = (struct keyed){ many_keys(jj, from->v[i], a->v[2], case_sensitive),
                                from->v[i] };
-    return jj_list(sorted(jj, v, from->n, jj_arg_bool(jj, a->v[0], false)), JJ_LIST,
+    return jj_list(sorted(jj, v, from->n, jj_arg_bool(a->v[0], false)), JJ_LIST,
                    self.origin);
 }
 
@@ -106,7 +106,7 @@ struct jj_value jj_list_sort(struct jj *jj, struct jj_value self, struct jj_args
 
     for (size_t i = 0; i < l->n; i++)
         v[i] = (struct keyed){ l->v[i], l->v[i] };
-    const struct jj_list *done = sorted(jj, v, l->n, jj_arg_bool(jj, a->v[0], false));
+    const struct jj_list *done = sorted(jj, v, l->n, jj_arg_bool(a->v[0], false));
     for (size_t i = 0; i < done->n; i++)
         l->v[i] = done->v[i];
     return jj_none();
@@ -116,7 +116,7 @@ struct jj_value jj_list_sort(struct jj *jj, struct jj_value self, struct jj_args
 static struct jj_value filter_dictsort(struct jj *jj, struct jj_value self,
                                        struct jj_args *a)
 {
-    bool case_sensitive = jj_arg_bool(jj, a->v[0], false);
+    bool case_sensitive = jj_arg_bool(a->v[0], false);
     bool by_value = a->v[1].type == JJ_STRING && jj_str_is(a->v[1].u.s, "value");
 
     if (a->v[1].type != JJ_MISSING && !by_value &&
@@ -132,7 +132,7 @@ static struct jj_value filter_dictsort(struct jj *jj, struct jj_value self,
     for (size_t i = 0; i < from->n; i++)
         v[i] = (struct keyed){ fold(jj, from->v[i].u.l->v[by_value], case_sensitive),
                                from->v[i] };
-    return jj_list(sorted(jj, v, from->n, jj_arg_bool(jj, a->v[2], false)), JJ_LIST,
+    return jj_list(sorted(jj, v, from->n, jj_arg_bool(a->v[2], false)), JJ_LIST,
                    self.origin);
 }
 
@@ -149,7 +149,7 @@ static struct jj_value filter_groupby(struct jj *jj, struct jj_value self,
         struct jj_value k = jj_path(jj, from->v[i], a->v[0]);
         if (k.type == JJ_UNDEFINED && jj_given(a->v[1]))
             k = a->v[1];
-        v[i] = (struct keyed){ fold(jj, k, jj_arg_bool(jj, a->v[2], false)), from->v[i] };
+        v[i] = (struct keyed){ fold(jj, k, jj_arg_bool(a->v[2], false)), from->v[i] };
     }
     merge(jj, v, jj_array(jj, from->n, sizeof *v), from->n, false);
     for (size_t i = 0; i < from->n; i++) {
@@ -181,7 +181,7 @@ static struct jj_value filter_unique(struct jj *jj, struct jj_value self,
 
     for (size_t i = 0; i < from->n; i++) {
         struct jj_value key =
-            fold(jj, jj_path(jj, from->v[i], a->v[1]), jj_arg_bool(jj, a->v[0], false));
+            fold(jj, jj_path(jj, from->v[i], a->v[1]), jj_arg_bool(a->v[0], false));
         if (jj_dict_get(jj, seen, key))
             continue;
         jj_dict_set(jj, seen, key, jj_none());
@@ -194,7 +194,7 @@ static struct jj_value extreme(struct jj *jj, struct jj_value self, struct jj_ar
                                int sign)
 {
     const struct jj_list *from = jj_items(jj, self);
-    bool case_sensitive = jj_arg_bool(jj, a->v[0], false);
+    bool case_sensitive = jj_arg_bool(a->v[0], false);
     struct jj_value best_key = jj_missing(), best = jj_missing();
 
     for (size_t i = 0; i < from->n; i++) {

@@ -68,7 +68,7 @@ static struct jj_value filter_title(struct jj *jj, struct jj_value self,
     struct jj_out o;
 
     (void)a;
-    jj_charge(jj, s->n * 16);
+    jj_charge_chars(jj, s->n);
     jj_out_init(&o, jj);
     for (size_t i = 0, len; i < s->n; i += len) {
         uint32_t cp;
@@ -176,11 +176,12 @@ static struct jj_value filter_indent(struct jj *jj, struct jj_value self,
 {
     const struct jj_str *s = jj_arg_str(jj, self, "what filter indent() is given");
     const struct jj_str *by = indention(jj, a->v[0]);
-    bool first = jj_arg_bool(jj, a->v[1], false), blank = jj_arg_bool(jj, a->v[2], false);
+    bool first = jj_arg_bool(a->v[1], false), blank = jj_arg_bool(a->v[2], false);
     struct jj_out o;
 
     if (s->safe)
         by = jj_str_mark(jj, by, true);
+    jj_charge_chars(jj, s->n);
     jj_out_init(&o, jj);
     for (size_t from = 0, next; from <= s->n; from = next) {
         size_t end = line_end(s, from, &next);
@@ -215,7 +216,7 @@ static struct jj_value filter_truncate(struct jj *jj, struct jj_value self,
 
     struct jj_str *cut = jj_str_slice(jj, s, 0, jj_char_at(s, 0, (size_t)room));
     const char *space =
-        jj_arg_bool(jj, a->v[1], false) || !cut->n ? NULL : memrchr(cut->p, ' ', cut->n);
+        jj_arg_bool(a->v[1], false) || !cut->n ? NULL : memrchr(cut->p, ' ', cut->n);
     if (space)
         cut = jj_str_slice(jj, cut, 0, (size_t)(space - cut->p));
     return jj_string(jj_str_concat(jj, cut, end));
@@ -230,7 +231,7 @@ static struct jj_value filter_wordcount(struct jj *jj, struct jj_value self,
     uint32_t cp;
 
     (void)a;
-    jj_charge(jj, s->n);
+    jj_charge_chars(jj, s->n);
     for (size_t i = 0; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         n += jj_is_word(cp) && !inside;
@@ -350,6 +351,7 @@ static struct jj_value filter_round(struct jj *jj, struct jj_value self,
     struct jj_value how = a->v[1];
     int p = places > 400 ? 400 : places < -400 ? -400 : (int)places;
 
+    jj_charge(jj, JJ_FLOAT_COST);
     if (self.type == JJ_UNDEFINED)
         jj_fail_undef(jj, self);
     if (!jj_is_number(self))
@@ -373,7 +375,7 @@ static struct jj_value filter_filesizeformat(struct jj *jj, struct jj_value self
                                              struct jj_args *a)
 {
     static const char letters[] = "kMGTPEZY";
-    bool binary = jj_arg_bool(jj, a->v[0], false);
+    bool binary = jj_arg_bool(a->v[0], false);
     struct jj_value none = jj_missing();
     struct jj_spec one = { .precision = 1, .type = 'f' };
     double base = binary ? 1024 : 1000, unit = base;
@@ -405,8 +407,7 @@ static struct jj_value filter_filesizeformat(struct jj *jj, struct jj_value self
 static struct jj_value filter_default(struct jj *jj, struct jj_value self,
                                       struct jj_args *a)
 {
-    if (self.type == JJ_UNDEFINED ||
-        (jj_arg_bool(jj, a->v[1], false) && !jj_truth(jj, self)))
+    if (self.type == JJ_UNDEFINED || (jj_arg_bool(a->v[1], false) && !jj_truth(self)))
         return a->v[0].type == JJ_MISSING ? jj_text(jj, "") : a->v[0];
     return self;
 }
@@ -440,6 +441,7 @@ static void out_quoted(struct jj_out *o, const struct jj_str *s, bool form)
 {
     static const char hex[] = "0123456789ABCDEF";
 
+    jj_charge_chars(o->jj, s->n);
     for (size_t i = 0; i < s->n; i++) {
         unsigned char c = (unsigned char)s->p[i];
         uint8_t origin = jj_str_origin_at(s, i);
@@ -482,7 +484,7 @@ static struct jj_value filter_urlencode(struct jj *jj, struct jj_value self,
 static struct jj_value filter_xmlattr(struct jj *jj, struct jj_value self,
                                       struct jj_args *a)
 {
-    bool space = jj_arg_bool(jj, a->v[0], true);
+    bool space = jj_arg_bool(a->v[0], true);
     struct jj_out o;
 
     if (self.type != JJ_DICT)

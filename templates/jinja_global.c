@@ -65,9 +65,11 @@ static struct jj_value fn_strftime_now(struct jj *jj, struct jj_value self,
     const struct jj_str *format = jj_arg_str(jj, a->v[0], "the format of strftime_now");
     size_t room = 256 + format->n * 32, n;
     char *fmt = jj_alloc(jj, format->n + 2), *text = jj_alloc(jj, room);
-    locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    locale_t c;
 
     (void)self;
+    jj_charge(jj, 4096 + room);
+    c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     fmt[0] = '.';
     if (format->n)
         memcpy(fmt + 1, format->p, format->n);

@@ -188,7 +188,8 @@ void *jj_alloc(struct jj *jj, size_t n);            /* zeroed */
 void *jj_array(struct jj *jj, size_t n, size_t size);
 void *jj_grow(struct jj *jj, void *p, size_t old, size_t n);
 void jj_release(struct jj *jj);
-void jj_charge(struct jj *jj, size_t bytes);        /* for work on so many bytes */
+void jj_charge(struct jj *jj, size_t bytes);        /* for moving so many bytes */
+void jj_charge_chars(struct jj *jj, size_t bytes);  /* for looking at each character */
 void jj_enter(struct jj *jj);                   /* one level deeper; undo: jj->depth-- */
 
 static inline void jj_step(struct jj *jj)
@@ -260,7 +261,7 @@ struct jj_value jj_undef(struct jj *jj, const char *hint);
 struct jj_value jj_undef_name(struct jj *jj, struct jj_value obj, struct jj_value name);
 _Noreturn void jj_fail_undef(struct jj *jj, struct jj_value v);
 
-bool jj_truth(struct jj *jj, struct jj_value v);
+bool jj_truth(struct jj_value v);
 bool jj_equal(struct jj *jj, struct jj_value a, struct jj_value b);
 int jj_order(struct jj *jj, struct jj_value a, struct jj_value b, const char *op);
 bool jj_is_number(struct jj_value v);               /* BOOL INT FLOAT */
@@ -295,8 +296,8 @@ struct jj_str *jj_to_str(struct jj *jj, struct jj_value v);
 void jj_out_value(struct jj_out *o, struct jj_value v);     /* str() */
 void jj_out_repr(struct jj_out *o, struct jj_value v);
 const char *jj_repr_text(struct jj *jj, struct jj_value v);
-enum { JJ_FLOAT_ROOM = 64 };
-size_t jj_float_repr(double d, char out[JJ_FLOAT_ROOM]);
+enum { JJ_FLOAT_ROOM = 64, JJ_FLOAT_COST = 4096 };   /* the cost is for jj_charge() */
+void jj_float_repr(struct jj *jj, double d, char out[JJ_FLOAT_ROOM]);
 bool jj_parse_int(const struct jj_str *s, int64_t base, int64_t *out);  /* as int() */
 bool jj_parse_float(struct jj *jj, const struct jj_str *s, double *out);
 
@@ -329,7 +330,7 @@ struct jj_value jj_invoke(struct jj *jj, const struct jj_builtin *fn,
 const struct jj_builtin *jj_lookup(const struct jj_builtin *table, const char *name,
                                    size_t n);
 int64_t jj_arg_int(struct jj *jj, struct jj_value v, int64_t missing);
-bool jj_arg_bool(struct jj *jj, struct jj_value v, bool missing);
+bool jj_arg_bool(struct jj_value v, bool missing);
 struct jj_str *jj_arg_str(struct jj *jj, struct jj_value v, const char *what);
 bool jj_given(struct jj_value v);                   /* neither MISSING nor None */
 

@@ -68,7 +68,7 @@ static void dump_number(struct jj_out *o, struct jj_value v)
     if (v.type == JJ_INT)
         snprintf(text, sizeof text, "%lld", (long long)v.u.i);
     else
-        jj_float_repr(v.u.d, text);
+        jj_float_repr(o->jj, v.u.d, text);
     if (strcmp(text, "nan") == 0)
         jj_out_text(o, "NaN", v.origin);
     else if (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0)
@@ -225,8 +225,8 @@ static void set_indent(struct jj *jj, struct json_style *st, struct jj_value v)
 /* tojson(ensure_ascii, indent, separators, sort_keys) */
 struct jj_value jj_tojson(struct jj *jj, struct jj_value self, struct jj_args *a)
 {
-    struct json_style st = { .ascii = jj_arg_bool(jj, a->v[0], false),
-                             .sorted = jj_arg_bool(jj, a->v[3], false) };
+    struct json_style st = { .ascii = jj_arg_bool(a->v[0], false),
+                             .sorted = jj_arg_bool(a->v[3], false) };
     struct jj_out o;
 
     set_indent(jj, &st, a->v[1]);

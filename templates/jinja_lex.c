@@ -186,18 +186,34 @@ static size_t float_end(const struct lexer *x)
     return at > whole && !(x->at > 0 && x->p[x->at - 1] == '.') ? at : 0;
 }
 
+/* 0x1F and its like; 0 when no digit of the base follows. */
+static size_t prefixed_end(const struct lexer *x)
+{
+    static const char digits[] = "0123456789abcdef";
+    char c = (char)(ahead(x, 1) | 0x20);
+    size_t n = c == 'x' ? 16 : c == 'o' ? 8 : c == 'b' ? 2 : 0, end = 0;
+
+    for (size_t at = x->at + 2; n && at < x->n; at++) {
+        char d = x->p[at] >= 'A' && x->p[at] <= 'F' ? (char)(x->p[at] | 0x20) : x->p[at];
+        if (d && memchr(digits, d, n))
+            end = at + 1;
+        else if (d != '_' || x->p[at - 1] == '_')
+            break;
+    }
+    return ahead(x, 0) == '0' ? end : 0;
+}
+
 static size_t int_end(const struct lexer *x)
 {
-    char c = (char)(ahead(x, 1) | 0x20);
-    size_t at = x->at + 2;
+    size_t at = prefixed_end(x);
 
-    if (ahead(x, 0) == '0' && (c == 'x' || c == 'o' || c == 'b'))
-        return skip_word(x, at);
+    if (at)
+        return at;
     if (ahead(x, 0) != '0')
         return skip_digits(x, x->at);
     for (at = x->at + 1; at < x->n && (x->p[at] == '0' || x->p[at] == '_');)
         at++;
-    return at;
+    return x->p[at - 1] == '_' ? at - 1 : at;
 }
 
 static void lex_number(struct lexer *x)

@@ -26,7 +26,7 @@ static bool passes(struct jj *jj, struct jj_loop *loop, struct jj_value item)
     jj->scope = loop->outer;
     struct jj_scope *s = jj_push(jj);
     jj_assign(jj, loop->node->a, item);
-    bool yes = jj_truth(jj, jj_eval(jj, loop->node->c));
+    bool yes = jj_truth(jj_eval(jj, loop->node->c));
     jj_pop(jj, s);
     jj->scope = inner;
     return yes;

@@ -159,7 +159,7 @@ struct jj_value jj_invoke(struct jj *jj, const struct jj_builtin *fn,
     struct jj_value v[MAX_PARAMS];
     struct jj_args bound = { .v = v };
     const char *at = fn->params;
-    struct jj_str name = { 0 };
+    struct jj_str name = {0};
     bool optional;
 
     jj_step(jj);
@@ -217,9 +217,9 @@ int64_t jj_arg_int(struct jj *jj, struct jj_value v, int64_t missing)
     return v.type == JJ_BOOL ? v.u.b : v.u.i;
 }
 
-bool jj_arg_bool(struct jj *jj, struct jj_value v, bool missing)
+bool jj_arg_bool(struct jj_value v, bool missing)
 {
-    return v.type == JJ_MISSING ? missing : jj_truth(jj, v);
+    return v.type == JJ_MISSING ? missing : jj_truth(v);
 }
 
 struct jj_str *jj_arg_str(struct jj *jj, struct jj_value v, const char *what)

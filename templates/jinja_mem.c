@@ -144,15 +144,23 @@ void jj_release(struct jj *jj)
     jj->used = 0;
 }
 
-void jj_charge(struct jj *jj, size_t bytes)
+static void charge(struct jj *jj, uint64_t steps)
 {
-    uint64_t cost = bytes / 16;
-
-    if (cost >= jj->steps) {
+    if (steps >= jj->steps) {
         jj->steps = 0;
         jj_step(jj);
     }
-    jj->steps -= cost;
+    jj->steps -= steps;
+}
+
+void jj_charge(struct jj *jj, size_t bytes)
+{
+    charge(jj, bytes / 16);
+}
+
+void jj_charge_chars(struct jj *jj, size_t bytes)
+{
+    charge(jj, bytes);
 }
 
 void jj_enter(struct jj *jj)

@@ -38,7 +38,7 @@ struct jj_str *jj_str_capitalize(struct jj *jj, const struct jj_str *s)
     size_t first = jj_char_at(s, 0, 1);
     struct jj_out o;
 
-    jj_charge(jj, s->n * 16);
+    jj_charge_chars(jj, s->n);
     jj_out_init(&o, jj);
     jj_out_case(&o, s, 0, first, JJ_TITLE);
     jj_out_case(&o, s, first, s->n, JJ_LOWER);
@@ -60,7 +60,7 @@ static struct jj_value str_title(struct jj *jj, struct jj_value self, struct jj_
     struct jj_out o;
 
     (void)a;
-    jj_charge(jj, s->n * 16);
+    jj_charge_chars(jj, s->n);
     jj_out_init(&o, jj);
     for (size_t i = 0, len; i < s->n; i += len) {
         uint32_t cp;
@@ -78,7 +78,7 @@ static struct jj_value str_swapcase(struct jj *jj, struct jj_value self,
     struct jj_out o;
 
     (void)a;
-    jj_charge(jj, s->n * 16);
+    jj_charge_chars(jj, s->n);
     jj_out_init(&o, jj);
     for (size_t i = 0, len; i < s->n; i += len) {
         uint32_t cp;
@@ -101,7 +101,7 @@ static bool all(struct jj *jj, const struct jj_str *s, char_test *test)
 {
     uint32_t cp;
 
-    jj_charge(jj, s->n);
+    jj_charge_chars(jj, s->n);
     for (size_t i = 0; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         if (!test(cp))
@@ -145,11 +145,11 @@ static struct jj_value nonempty(struct jj *jj, struct jj_value self, char_test *
     return jj_bool(self.u.s->n > 0 && all(jj, self.u.s, test));
 }
 
-#define STR_IS(name, test)                                                              \
+#define STR_IS(name, test) \
     static struct jj_value name(struct jj *jj, struct jj_value self, struct jj_args *a) \
-    {                                                                                   \
-        (void)a;                                                                        \
-        return nonempty(jj, self, test);                                                \
+    { \
+        (void)a; \
+        return nonempty(jj, self, test); \
     }
 
 STR_IS(str_isalpha, is_alpha)
@@ -190,7 +190,7 @@ bool jj_str_is_case(struct jj *jj, const struct jj_str *s, enum jj_class want)
     bool any = false;
     uint32_t cp;
 
-    jj_charge(jj, s->n);
+    jj_charge_chars(jj, s->n);
     for (size_t i = 0; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         if (jj_is(cp, want))
@@ -220,7 +220,7 @@ static struct jj_value str_istitle(struct jj *jj, struct jj_value self, struct j
     uint32_t cp;
 
     (void)a;
-    jj_charge(jj, s->n);
+    jj_charge_chars(jj, s->n);
     for (size_t i = 0; i < s->n;) {
         i += jj_char(s->p + i, s->n - i, &cp);
         bool upper = jj_is(cp, JJ_IS_UPPER) || jj_is(cp, JJ_IS_TITLE);

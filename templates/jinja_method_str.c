@@ -194,11 +194,11 @@ static struct jj_value str_splitlines(struct jj *jj, struct jj_value self,
                                       struct jj_args *a)
 {
     const struct jj_str *s = self.u.s;
-    bool keep = jj_arg_bool(jj, a->v[0], false);
+    bool keep = jj_arg_bool(a->v[0], false);
     struct jj_list *l = jj_list_new(jj, 0);
     uint32_t cp = 0;
 
-    jj_charge(jj, s->n);
+    jj_charge_chars(jj, s->n);
     for (size_t from = 0, at = 0; from < s->n; from = at) {
         size_t end = s->n;
         for (at = from; at < s->n;) {

@@ -109,12 +109,13 @@ static void general_digits(char *text, double d, int precision)
     drop_zeros(text);
 }
 
-static void float_digits(char *text, double d, const struct jj_spec *sp)
+static void float_digits(struct jj *jj, char *text, double d, const struct jj_spec *sp)
 {
     int precision = sp->precision < 0 ? 6 : sp->precision;
     char format[8] = "%#.*f";
     char type = sp->type == 'n' ? 'g' : sp->type;
 
+    jj_charge(jj, JJ_FLOAT_COST + (size_t)precision * 16);
     if (isnan(d) || isinf(d)) {
         bool upper = type == 'F' || type == 'E' || type == 'G';
         snprintf(text, ROOM, "%s%s",
@@ -123,7 +124,7 @@ static void float_digits(char *text, double d, const struct jj_spec *sp)
         return;
     }
     if (type == 0 && sp->precision < 0) {
-        jj_float_repr(d, text);
+        jj_float_repr(jj, d, text);
         return;
     }
     if (type == 0) {
@@ -238,7 +239,7 @@ void jj_format_number(struct jj_out *o, struct jj_value v, const struct jj_spec 
         return;
     }
     double d = jj_number(v);
-    float_digits(text, fabs(d), sp);
+    float_digits(o->jj, text, fabs(d), sp);
     put_number(o, signbit(d) && !isnan(d), "", text, v.origin, sp);
 }
 

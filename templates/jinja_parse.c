@@ -296,7 +296,7 @@ static int macro_takes(struct jj_parser *p, size_t from, const struct jj_node *n
     const char *const names[] = { "caller", "kwargs", "varargs" };
     int takes = 0;
 
-    jj_charge(p->jj, (p->at - from) * 16);
+    jj_charge_chars(p->jj, (p->at - from));
     for (size_t i = from; i < p->at; i++)
         for (int k = 0; k < 3; k++)
             if (jj_token_is(&p->tokens.v[i], names[k]))
@@ -364,10 +364,13 @@ static struct jj_node *parse_filter_block(struct jj_parser *p, int line)
 static struct jj_node *parse_print(struct jj_parser *p, int line)
 {
     struct jj_node *n = jj_node_new(p, JJ_N_PRINT, line);
+    struct jj_node *nothing = jj_node_new(p, JJ_N_CONST, line);
 
+    nothing->value = jj_text(p->jj, "");
     n->a = jj_node_new(p, JJ_N_CONCAT, line);
+    jj_nodes_add(p, &n->a->list, nothing);
     while (!jj_at(p, JJ_T_TAG_END)) {
-        if (n->a->list.n)
+        if (n->a->list.n > 1)
             jj_expect(p, JJ_T_COMMA, "','");
         jj_nodes_add(p, &n->a->list, jj_parse_expr(p));
     }

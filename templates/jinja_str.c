@@ -171,6 +171,7 @@ struct jj_str *jj_str_escape(struct jj *jj, struct jj_str *s)
 
     if (s->safe)
         return s;
+    jj_charge_chars(jj, s->n);
     jj_out_init(&o, jj);
     for (size_t i = 0; i < s->n; i++) {
         uint8_t origin = jj_str_origin_at(s, i);

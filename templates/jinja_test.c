@@ -4,12 +4,12 @@
 
 /* Tests: what may stand behind "is". */
 
-#define TEST_IF(name, condition)                                                     \
+#define TEST_IF(name, condition) \
     static struct jj_value name(struct jj *jj, struct jj_value v, struct jj_args *a) \
-    {                                                                                \
-        (void)jj;                                                                    \
-        (void)a;                                                                     \
-        return jj_bool(condition);                                                   \
+    { \
+        (void)jj; \
+        (void)a; \
+        return jj_bool(condition); \
     }
 
 TEST_IF(test_defined, v.type != JJ_UNDEFINED)

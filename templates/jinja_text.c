@@ -12,22 +12,21 @@
  * library may be set to a decimal comma, so what it reads is given its own decimal point.
  */
 
-size_t jj_float_repr(double d, char out[JJ_FLOAT_ROOM])
+void jj_float_repr(struct jj *jj, double d, char out[JJ_FLOAT_ROOM])
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
     size_t n;
 
-    if (isnan(d) || isinf(d))
-        return (size_t)snprintf(out, JJ_FLOAT_ROOM, "%s",
-                                isnan(d) ? "nan"
-                                : d < 0  ? "-inf"
-                                         : "inf");
+    jj_charge(jj, JJ_FLOAT_COST);
+    if (isnan(d) || isinf(d)) {
+        strcpy(out, isnan(d) ? "nan" : d < 0 ? "-inf" : "inf");
+        return;
+    }
     pyjson_add_real(&b, d);
     n = b.n < JJ_FLOAT_ROOM ? b.n : JJ_FLOAT_ROOM - 1;
     memcpy(out, b.p, n);
     out[n] = '\0';
     buf_release(&b);
-    return n;
 }
 
 static struct jj_str stripped(const struct jj_str *s)
@@ -143,6 +142,7 @@ bool jj_parse_float(struct jj *jj, const struct jj_str *s, double *out)
         *out = sign * ((t.p[i] | 0x20) == 'n' ? NAN : INFINITY);
         return true;
     }
+    jj_charge(jj, t.n + JJ_FLOAT_COST);
     jj_out_init(&o, jj);
     from = i;
     i = skip_digits(&t, i, &o);
@@ -252,7 +252,7 @@ static void repr_number(struct jj_out *o, struct jj_value v)
     char text[JJ_FLOAT_ROOM];
 
     if (v.type == JJ_FLOAT)
-        jj_float_repr(v.u.d, text);
+        jj_float_repr(o->jj, v.u.d, text);
     else
         snprintf(text, sizeof text, "%lld", (long long)v.u.i);
     jj_out_text(o, text, v.origin);

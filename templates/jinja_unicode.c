@@ -323,7 +323,7 @@ struct jj_str *jj_str_case(struct jj *jj, const struct jj_str *s, enum jj_case h
     struct jj_out o;
 
     jj_out_init(&o, jj);
-    jj_charge(jj, s->n * 16);
+    jj_charge_chars(jj, s->n);
     jj_out_case(&o, s, 0, s->n, how);
 
     struct jj_str *t = jj_out_finish(&o);

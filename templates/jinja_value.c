@@ -168,7 +168,7 @@ const char *jj_type_name(struct jj_value v)
     return "object";
 }
 
-bool jj_truth(struct jj *jj, struct jj_value v)
+bool jj_truth(struct jj_value v)
 {
     size_t n;
 
@@ -183,18 +183,17 @@ bool jj_truth(struct jj *jj, struct jj_value v)
         return v.u.i != 0;
     case JJ_FLOAT:
         return v.u.d != 0;
-    case JJ_LOOP:
     case JJ_STRING:
+        return v.u.s->n > 0;
     case JJ_LIST:
     case JJ_TUPLE:
     case JJ_VIEW:
     case JJ_RANGE:
     case JJ_DICT:
-        return v.type == JJ_LOOP || !jj_length(v, &n) || n > 0;
+        return !jj_length(v, &n) || n > 0;
     default:
         break;
     }
-    (void)jj;
     return true;
 }
 
@@ -236,6 +235,7 @@ static bool equal_same_type(struct jj *jj, struct jj_value a, struct jj_value b)
         return true;
     case JJ_BIG:
     case JJ_STRING:
+        jj_charge(jj, a.u.s->n == b.u.s->n ? a.u.s->n : 0);
         return jj_str_eq(a.u.s, b.u.s);
     case JJ_LIST:
     case JJ_TUPLE:

@@ -1,5 +1,5 @@
-/* Gemma 4: call:NAME{key:value,...}, strings between <|"|> and <|"|>, thoughts in a channel
- * of that name. */
+/* Gemma 4: call:NAME{key:value,...}, strings between <|"|> and <|"|>, thoughts in a
+ * channel of that name. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -108,7 +108,8 @@ static const struct syn_mark glm_marks[] = {
 
 const struct tmpl_syntax syn_glm = {
     .name = "glm",
-    .help = "<think>, <arg_key> and <arg_value> in <tool_call>: GLM 4.5 and later, Laguna",
+    .help =
+        "<think>, <arg_key> and <arg_value> in <tool_call>: GLM 4.5 and later, Laguna",
     .also = "glm-4.5|glm-4.6|glm-4.7|laguna",
     .in_source = SYN_LIST("<arg_key>", "<tool_call>"),
     .tokens = SYN_LIST("<arg_key>", "<tool_call>"),

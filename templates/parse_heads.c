@@ -21,8 +21,8 @@ static bool is_part(const char *s, size_t n, const char *word)
 /* ---- harmony ----
  *
  *     <|start|>assistant<|channel|>analysis<|message|>...<|end|>
- *     <|start|>assistant<|channel|>commentary to=functions.NAME <|constrain|>json<|message|>
- *     {...}<|call|>
+ *     <|start|>assistant<|channel|>commentary to=functions.NAME <|constrain|>json
+ *     <|message|>{...}<|call|>
  *     <|start|>assistant<|channel|>final<|message|>...<|return|>
  *
  * The recipient may stand before the channel. The prompt ends behind "assistant". */
@@ -68,7 +68,8 @@ static void harmony_decide(const struct harmony *h, struct syn_head *out)
 }
 
 /* The token at s. */
-static enum syn_sure harmony_token(const char *s, size_t n, size_t *len, const char **token)
+static enum syn_sure harmony_token(const char *s, size_t n, size_t *len,
+                                   const char **token)
 {
     static const char *const tokens[] = {
         "<|start|>", "<|channel|>", "<|constrain|>", "<|message|>",
@@ -148,8 +149,8 @@ static bool harmony_start(const char *prompt, size_t n, enum tmpl_channel *start
     return true;
 }
 
-/* Tokens open a header wherever they stand, as the model sometimes forgets to close what it
- * said; text does so only where nothing is open. */
+/* Tokens open a header wherever they stand, as the model sometimes forgets to close
+ * what it said; text does so only where nothing is open. */
 #define HARMONY_NAMED (SYN_IN_THOUGHT | SYN_IN(SYN_ANSWER) | SYN_IN(SYN_CALL))
 
 static const struct syn_mark harmony_marks[] = {
@@ -271,14 +272,21 @@ static void functionary31_read(struct syn_reading *r)
 
 static enum syn_sure functionary31_begins(const char *raw, size_t n)
 {
-    return syn_begins_name(raw, n, ">");
+    return syn_begins_name_then(raw, n, ">", SYN_LIST("{", "</function>"));
 }
 
 static const struct syn_mark functionary31_marks[] = {
-    { .text = "<function=", .act = SYN_DO_CALL, .keep = 10, .begins = functionary31_begins },
+    { .text = "<function=",
+      .act = SYN_DO_CALL,
+      .keep = 10,
+      .begins = functionary31_begins },
     { .text = "</function>", .act = SYN_DO_CALL_END },
-    { .text = "<|python_tag|>", .act = SYN_DO_CALL, .in = SYN_IN_OPEN,
-      .named_in = SYN_IN(SYN_ANSWER), .until = SYN_UNTIL_TURN, .group = 1 },
+    { .text = "<|python_tag|>",
+      .act = SYN_DO_CALL,
+      .in = SYN_IN_OPEN,
+      .named_in = SYN_IN(SYN_ANSWER),
+      .until = SYN_UNTIL_TURN,
+      .group = 1 },
 };
 
 const struct tmpl_syntax syn_functionary31 = {
@@ -290,7 +298,8 @@ const struct tmpl_syntax syn_functionary31 = {
     .read = functionary31_read,
 };
 
-/* ---- GLM 4: a call is NAME, a line break and the arguments; an answer begins with one ---- */
+/* ---- GLM 4: a call is NAME, a line break and the arguments; an answer begins with a
+ * line break ---- */
 
 static enum syn_sure glm4_head(const char *s, size_t n, struct syn_head *out)
 {

@@ -7,8 +7,9 @@
 
 /* ---- Hermes: <tool_call>{"name": ..., "arguments": {...}}</tool_call> ---- */
 
-/* Qwen, Hermes, Granite 4, Reka, Bielik, MiMo and many others. Of those whose template names
- * no other syntax some write their calls in tags nevertheless; the reader takes both. */
+/* Qwen, Hermes, Granite 4, Reka, Bielik, MiMo and many others. Of those whose template
+ * names no other syntax some write their calls in tags nevertheless; the reader takes
+ * both. */
 static const struct syn_mark hermes_marks[] = {
     SYN_THINK_TAGS,
     { .text = "<tool_call>", .act = SYN_DO_CALL, .begins = syn_begins_json_or_tag },
@@ -47,8 +48,8 @@ const struct tmpl_syntax syn_nemotron = {
     .read = syn_read_json,
 };
 
-/* The prompt begins the thought with a sentence. Where the model calls without a thought it
- * does so at once. */
+/* The prompt begins the thought with a sentence. Where the model calls without a
+ * thought it does so at once. */
 static const struct syn_mark apriel_marks[] = {
     { .text = "Here are my reasoning steps:", .act = SYN_DO_THINK },
     { .text = "[BEGIN FINAL RESPONSE]", .act = SYN_DO_ANSWER,
@@ -109,8 +110,8 @@ const struct tmpl_syntax syn_granite = {
     .read = syn_read_json,
 };
 
-/* The members are "tool_call_id", "tool_name" and "parameters". Where the prompt opened the
- * response, its closing marker comes alone. */
+/* The members are "tool_call_id", "tool_name" and "parameters". Where the prompt
+ * opened the response, its closing marker comes alone. */
 static const struct syn_mark cohere_marks[] = {
     { .text = "<|START_THINKING|>", .act = SYN_DO_THINK },
     { .text = "<|END_THINKING|>", .act = SYN_DO_THINK_END },
@@ -181,7 +182,7 @@ static const struct syn_mark gigachat_marks[] = {
 const struct tmpl_syntax syn_gigachat = {
     .name = "gigachat",
     .help = "a message of the role \"function call\", <|function_call|>: GigaChat 3",
-    .in_source = SYN_LIST("function call<|role_sep|>"),
+    .in_source = SYN_LIST("function call", "<|role_sep|>"),
     .or_source = SYN_LIST("<|function_call|>"),
     .tokens = SYN_LIST("<|message_sep|>", "<|role_sep|>"),
     SYN_MARKS(gigachat_marks),

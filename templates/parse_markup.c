@@ -1,5 +1,6 @@
-/* Two families whose calls are markup of another shape: MiniMax M3, where lists and objects
- * are elements, and MiroThinker, where server, tool and arguments have an element each. */
+/* Two families whose calls are markup of another shape: MiniMax M3, where lists and
+ * objects are elements, and MiroThinker, where server, tool and arguments have an
+ * element each. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -155,7 +156,8 @@ static void m3_read(struct syn_reading *r)
 
         while (ok && m3_opens(&m)) {
             m3_skip_space(&m);
-            ok = m3_open(&m, &k, &k_n) && m3_value(&m, args, k, k_n) && m3_close(&m, k, k_n);
+            ok = m3_open(&m, &k, &k_n) && m3_value(&m, args, k, k_n) &&
+                 m3_close(&m, k, k_n);
         }
         m3_skip_space(&m);
         ok = ok && m3_close(&m, "invoke", 6);

@@ -12,7 +12,8 @@ static void mistral_read(struct syn_reading *r)
     static const char args[] = "[ARGS]", id[] = "[CALL_ID]";
     size_t at = syn_space(r->raw, r->n), name = at, end;
 
-    if (syn_begins_json(r->raw, r->n) == SYN_YES && !syn_at(r->raw + at, r->n - at, args)) {
+    if (syn_begins_json(r->raw, r->n) == SYN_YES &&
+        !syn_at(r->raw + at, r->n - at, args)) {
         syn_read_json(r);
         return;
     }

@@ -105,22 +105,33 @@ static bool py_escape(struct py *p, struct buf *out)
     return true;
 }
 
-/* At a quote. The templates write line breaks into strings as they are. */
+/* At a quote, or three. The templates put strings between quotes as they are, so one that
+ * closes a string has something behind it that may follow a string. */
+static bool py_closes(const struct py *p, const char *quotes)
+{
+    size_t at = p->at + strlen(quotes);
+
+    if (!syn_at(p->s + p->at, p->n - p->at, quotes))
+        return false;
+    at += syn_space(p->s + at, p->n - at);
+    return at == p->n || (p->s[at] && strchr(",)]}:", p->s[at]));
+}
+
 static bool py_string(struct py *p, struct buf *json)
 {
     static const char *const triple[] = { "'''", "\"\"\"" };
-    char quote = p->s[p->at];
-    const char *three = triple[quote == '"'];
-    size_t n = syn_at(p->s + p->at, p->n - p->at, three) ? 3 : 1;
+    const char *quotes = triple[p->s[p->at] == '"'];
     struct buf text = {0};
     bool ok = true;
 
-    p->at += n;
+    if (!syn_at(p->s + p->at, p->n - p->at, quotes))
+        quotes += 2;
+    p->at += strlen(quotes);
     while (ok) {
         if (p->at == p->n) {
             ok = py_wrong(p, "");
-        } else if (syn_at(p->s + p->at, p->n - p->at, n == 3 ? three : (char[]){ quote, 0 })) {
-            p->at += n;
+        } else if (py_closes(p, quotes)) {
+            p->at += strlen(quotes);
             break;
         } else if (p->s[p->at] == '\\') {
             p->at++;
@@ -247,6 +258,18 @@ static bool py_value(struct py *p, struct buf *json)
     }
     p->depth--;
     return ok;
+}
+
+bool syn_python_value(const char *s, size_t n, struct buf *json)
+{
+    struct py p = { .s = s, .n = n };
+    size_t before = json->n;
+    bool ok = py_value(&p, json);
+
+    py_space(&p);
+    if (!ok || p.at < n)
+        buf_truncate(json, before);
+    return ok && p.at == n;
 }
 
 /* ---- calls ---- */

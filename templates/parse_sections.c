@@ -8,7 +8,8 @@
 #include "templates/syntax.h"
 
 /* raw[from, to) without the white space around it is the name. */
-static void section_name(struct syn_reading *r, struct tmpl_call *c, size_t from, size_t to)
+static void section_name(struct syn_reading *r, struct tmpl_call *c, size_t from,
+                         size_t to)
 {
     from += syn_space(r->raw + from, to - from);
     while (to > from && syn_space(r->raw + to - 1, 1))
@@ -80,7 +81,8 @@ const struct tmpl_syntax syn_kimi_k2 = {
 
 #define DS_SEP "<｜tool▁sep｜>"
 
-/* V3.1: NAME<sep>{...}. V3 and R1: function<sep>NAME, and the arguments in a code block. */
+/* V3.1: NAME<sep>{...}. V3 and R1: function<sep>NAME, and the arguments in a code
+ * block. */
 static void deepseek_read(struct syn_reading *r)
 {
     struct tmpl_call *c = syn_call(r, 0, r->n);
@@ -122,7 +124,8 @@ static const struct syn_mark deepseek_marks[] = {
 
 const struct tmpl_syntax syn_deepseek = {
     .name = "deepseek",
-    .help = "<think>, <｜tool▁call▁begin｜>: DeepSeek V3, V3.1, R1 and what was made of them",
+    .help =
+        "<think>, <｜tool▁call▁begin｜>: DeepSeek V3, V3.1, R1 and what was made of them",
     .also = "deepseek-v3|deepseek-v3.1|deepseek-r1",
     .in_source = SYN_LIST("<｜tool▁call▁begin｜>"),
     .tokens = SYN_LIST("<｜tool▁call▁begin｜>"),

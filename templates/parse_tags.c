@@ -2,9 +2,10 @@
  * <function=NAME><parameter=KEY>, Seed, MiniMax <invoke name="NAME">, DeepSeek's DSML,
  * MiniCPM, MiroThinker.
  *
- * A value is the text up to the closing tag that another argument or the end of the call
- * follows, so that a text about such tags may stand in it. What is JSON becomes JSON, as the
- * templates write lists and numbers so; everything else is a string. */
+ * A value is the text up to the closing tag that another argument or the end of the
+ * call follows, so that a text about such tags may stand in it. What is JSON becomes
+ * JSON, as the templates write lists and numbers so, or as Python where the template
+ * prints them with its own words; everything else is a string. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -23,6 +24,7 @@ struct tags {
     const char *call, *call_end;        /* "<function=", "</function>" */
     const char *arg, *arg_end;          /* "<parameter=", "</parameter>" */
     bool named;                         /* name="NAME" in the tags, not =NAME */
+    bool python;                        /* the template writes lists and objects so */
     enum tag_value value;
 };
 
@@ -33,11 +35,19 @@ struct tag {
     size_t end;                 /* behind the tag */
 };
 
+/* Where a word stands next, once looked for: many searches that find nothing must not take
+ * many times the text. */
+struct tag_found {
+    size_t from, at;
+    bool known;
+};
+
 /* The text being read. */
 struct tag_reader {
     struct syn_reading *r;
     const struct tags *t;
     size_t at;
+    struct tag_found arg_end, call_end;
 };
 
 static bool tag_at(const struct tag_reader *tr, size_t at, const char *word)
@@ -48,6 +58,14 @@ static bool tag_at(const struct tag_reader *tr, size_t at, const char *word)
 static size_t tag_find(const struct tag_reader *tr, size_t at, const char *word)
 {
     return at + syn_find(tr->r->raw + at, tr->r->n - at, word);
+}
+
+static size_t tag_find_again(struct tag_reader *tr, size_t at, const char *word,
+                             struct tag_found *found)
+{
+    if (!found->known || at < found->from || at > found->at)
+        *found = (struct tag_found){ at, tag_find(tr, at, word), true };
+    return found->at;
 }
 
 static size_t tag_space(const struct tag_reader *tr, size_t at)
@@ -104,28 +122,40 @@ static bool tag_read(const struct tag_reader *tr, size_t at, const char *word,
     return at < tr->r->n && tag->n && !memchr(tr->r->raw + tag->name, '\n', tag->n);
 }
 
-/* Where the value that begins at at ends; *behind is where reading goes on. False: it does
- * not end. */
-static bool tag_value_end(const struct tag_reader *tr, size_t at, size_t *end,
-                          size_t *behind)
+/* An argument begins on a line of its own in [at, end): where its line break is, or end. */
+static size_t tag_next_line(const struct tag_reader *tr, size_t at, size_t end)
+{
+    for (; at < end; at++)
+        if (tr->r->raw[at] == '\n' && tag_at(tr, at + 1, tr->t->arg))
+            return at;
+    return end;
+}
+
+/* Where the value that begins at at ends; *behind is where reading goes on. False: it
+ * does not end. Models forget closing tags: before another argument, before the end. */
+static bool tag_value_end(struct tag_reader *tr, size_t at, size_t *end, size_t *behind)
 {
     const char *close = tr->t->arg_end;
-    size_t n = tr->r->n, first = n;
+    size_t n = tr->r->n, first = n, passed = 0, k;
 
-    for (size_t k = tag_find(tr, at, close); k < n; k = tag_find(tr, k + 1, close)) {
+    for (k = tag_find_again(tr, at, close, &tr->arg_end); k < n;
+         k = tag_find(tr, k + 1, close)) {
         size_t next = tag_space(tr, k + strlen(close));
         if (first == n)
             first = k;
-        if (next == n || tag_at(tr, next, tr->t->arg) || tag_at(tr, next, tr->t->call_end)) {
+        if (next == n || tag_at(tr, next, tr->t->arg) ||
+            tag_at(tr, next, tr->t->call_end)) {
             first = k;
             break;
         }
+        passed++;
     }
     *end = first;
     *behind = first + strlen(close);
-    if (first < n)
-        return true;
-    *end = *behind = tag_find(tr, at, tr->t->call_end);     /* it was forgotten */
+    if (first == n)
+        *end = *behind = first = tag_find_again(tr, at, tr->t->call_end, &tr->call_end);
+    if (!passed && tr->t->value == TAG_LINES && tag_next_line(tr, at, first) < first)
+        *end = *behind = tag_next_line(tr, at, first);
     return *end < n;
 }
 
@@ -149,6 +179,7 @@ static void tag_argument(const struct tag_reader *tr, json_t *args, const struct
     static const char open[] = "<![CDATA[", close[] = "]]>";
     const char *s = tr->r->raw;
     bool is_string = tag->is_string;
+    struct buf json = {0};
 
     if (tr->t->value == TAG_LINES) {
         tag_trim_lines(s, &at, &end);
@@ -160,8 +191,12 @@ static void tag_argument(const struct tag_reader *tr, json_t *args, const struct
     }
     if (is_string)
         syn_argument_string(args, s + tag->name, tag->n, s + at, end - at);
+    else if (tr->t->python && at < end && (s[at] == '[' || s[at] == '{') &&
+             syn_python_value(s + at, end - at, &json))
+        syn_argument(args, s + tag->name, tag->n, json.p, json.n);
     else
         syn_argument_text(args, s + tag->name, tag->n, s + at, end - at);
+    buf_release(&json);
 }
 
 /* The arguments of a call, up to and over its closing tag. NULL: what is wrong is set. */
@@ -196,7 +231,8 @@ static json_t *tag_arguments(struct tag_reader *tr, const char **what)
     return NULL;
 }
 
-/* One call; its raw is all there is when it is alone. False: nothing behind it is read. */
+/* One call; its raw is all there is when it is alone. False: nothing behind it is
+ * read. */
 static bool tag_call(struct tag_reader *tr, size_t *last)
 {
     struct syn_reading *r = tr->r;
@@ -233,7 +269,7 @@ static bool tag_call(struct tag_reader *tr, size_t *last)
 
 static void tag_calls(struct syn_reading *r, const struct tags *t)
 {
-    struct tag_reader tr = { r, t, syn_space(r->raw, r->n) };
+    struct tag_reader tr = { .r = r, .t = t, .at = syn_space(r->raw, r->n) };
     size_t last = 0;
 
     while (tr.at < r->n && tag_call(&tr, &last))
@@ -257,7 +293,7 @@ void syn_read_tool_call(struct syn_reading *r)
 
 static enum syn_sure function_begins(const char *raw, size_t n)
 {
-    return syn_begins_name(raw, n, ">");
+    return syn_begins_name_then(raw, n, ">", SYN_LIST("<parameter=", "</function>"));
 }
 
 /* Some models forget <tool_call> and write the rest. */
@@ -272,7 +308,8 @@ static const struct syn_mark qwen_coder_marks[] = {
 
 const struct tmpl_syntax syn_qwen_coder = {
     .name = "qwen-coder",
-    .help = "<think>, <function=NAME> in <tool_call>: Qwen3-Coder and 3.5, Nemotron 3, Step",
+    .help =
+        "<think>, <function=NAME> in <tool_call>: Qwen3-Coder and 3.5, Nemotron 3, Step",
     .also = "qwen3-coder|qwen35|step|nemotron3",
     .in_source = SYN_LIST("<function=", "<parameter="),
     SYN_MARKS(qwen_coder_marks),
@@ -288,8 +325,12 @@ const struct tmpl_syntax syn_qwen_coder = {
 static void seed_read(struct syn_reading *r)
 {
     static const struct tags t = {
-        .call = "<function=", .call_end = "</function>",
-        .arg = "<parameter=", .arg_end = "</parameter>", .value = TAG_EXACT,
+        .call = "<function=",
+        .call_end = "</function>",
+        .arg = "<parameter=",
+        .arg_end = "</parameter>",
+        .value = TAG_EXACT,
+        .python = true,
     };
     tag_calls(r, &t);
 }
@@ -358,8 +399,12 @@ const struct tmpl_syntax syn_minimax = {
 static void dsml_read(struct syn_reading *r)
 {
     static const struct tags t = {
-        .call = "<" DSML "invoke", .call_end = "</" DSML "invoke>", .named = true,
-        .arg = "<" DSML "parameter", .arg_end = "</" DSML "parameter>", .value = TAG_EXACT,
+        .call = "<" DSML "invoke",
+        .call_end = "</" DSML "invoke>",
+        .named = true,
+        .arg = "<" DSML "parameter",
+        .arg_end = "</" DSML "parameter>",
+        .value = TAG_EXACT,
     };
     tag_calls(r, &t);
 }
@@ -395,14 +440,14 @@ static void minicpm_read(struct syn_reading *r)
 {
     static const struct tags t = {
         .call = "<function", .call_end = "</function>", .named = true,
-        .arg = "<param", .arg_end = "</param>", .value = TAG_CDATA,
+        .arg = "<param", .arg_end = "</param>", .value = TAG_CDATA, .python = true,
     };
     tag_calls(r, &t);
 }
 
 static enum syn_sure minicpm_begins(const char *raw, size_t n)
 {
-    return syn_begins_name(raw, n, "\"");
+    return syn_begins_name_then(raw, n, "\">", SYN_LIST("<param ", "</function>"));
 }
 
 static const struct syn_mark minicpm_marks[] = {

@@ -1,6 +1,8 @@
 /* Families that think aloud and call nothing. */
 #include "config.h"
 
+#include <string.h>
+
 #include "templates/syntax.h"
 
 const struct tmpl_syntax syn_none = {
@@ -53,6 +55,21 @@ const struct tmpl_syntax syn_marco = {
     .read = syn_read_json,
 };
 
+static bool ends_in(const char *s, size_t n, const char *word)
+{
+    size_t len = strlen(word);
+
+    return n >= len && !memcmp(s + n - len, word, len);
+}
+
+static bool k3_start(const char *prompt, size_t n, enum tmpl_channel *start)
+{
+    *start = ends_in(prompt, n, "<|open|>think<|sep|>")      ? TMPL_THINK
+             : ends_in(prompt, n, "<|open|>response<|sep|>") ? TMPL_RESPONSE
+                                                             : TMPL_CONTROL;
+    return true;
+}
+
 /* Kimi K3 has a machine of its own, xtml_parse.c. */
 const struct tmpl_syntax syn_kimi_k3 = {
     .name = "kimi-k3",
@@ -60,5 +77,6 @@ const struct tmpl_syntax syn_kimi_k3 = {
     .also = "xtml|k3",
     .in_source = SYN_LIST("<|end_of_msg|>", "<|sep|>"),
     .tokens = SYN_LIST("<|end_of_msg|>", "<|open|>", "<|sep|>"),
+    .start = k3_start,
     .xtml = true,
 };

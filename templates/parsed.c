@@ -55,7 +55,7 @@ void tmpl_parsed_write_text(const char *s, size_t n, struct buf *out)
         pyjson_add_string(out, s, n);
         return;
     }
-    buf_adds(out, "{\"hex\": \"");
+    buf_adds(out, "{\"hex\":\"");
     for (size_t i = 0; i < n; i++)
         buf_addf(out, "%02x", (unsigned char)s[i]);
     buf_adds(out, "\"}");
@@ -64,8 +64,8 @@ void tmpl_parsed_write_text(const char *s, size_t n, struct buf *out)
 static void write_member(struct buf *out, const char *key, const char *s, size_t n)
 {
     if (out->n && out->p[out->n - 1] != '{')
-        buf_adds(out, ", ");
-    buf_addf(out, "\"%s\": ", key);
+        buf_addc(out, ',');
+    buf_addf(out, "\"%s\":", key);
     tmpl_parsed_write_text(s, n, out);
 }
 
@@ -74,9 +74,9 @@ static void write_arguments(struct buf *out, const char *text)
 {
     json_t *v = pyjson_load(text, strlen(text), PYJSON_NUMBER_TEXT, NULL);
 
-    buf_adds(out, ", \"arguments\": ");
+    buf_adds(out, ",\"arguments\":");
     if (v)
-        pyjson_add(out, v, PYJSON_SPACES);
+        pyjson_add(out, v, PYJSON_COMPACT);
     else
         pyjson_add_string(out, text, strlen(text));
     json_decref(v);
@@ -96,9 +96,9 @@ void tmpl_parsed_write_call(const struct tmpl_call *c, struct buf *out)
     if (c->error) {
         write_member(out, "raw", c->raw, c->raw_len);
         write_member(out, "error", c->error, strlen(c->error));
-        buf_addf(out, ", \"error_at\": %zu", c->error_at);
+        buf_addf(out, ",\"error_at\":%zu", c->error_at);
     }
-    buf_addf(out, "%s\"status\": \"%s\"}", out->p[out->n - 1] == '{' ? "" : ", ",
+    buf_addf(out, "%s\"status\":\"%s\"}", out->p[out->n - 1] == '{' ? "" : ",",
              !c->error       ? "complete"
              : c->truncated ? "truncated"
                             : "malformed");
@@ -117,7 +117,7 @@ static size_t write_calls(const struct tmpl_parsed *p, enum write_which which,
         if ((c->id == NULL) != (which == WRITE_OTHERS))
             continue;
         if (n++)
-            buf_adds(out, ", ");
+            buf_addc(out, ',');
         tmpl_parsed_write_call(c, out);
     }
     return n;
@@ -130,11 +130,11 @@ void tmpl_parsed_write(const struct tmpl_parsed *p, struct buf *out)
     buf_addc(out, '{');
     write_member(out, "reasoning", buf_str(&p->reasoning), p->reasoning.n);
     write_member(out, "content", buf_str(&p->content), p->content.n);
-    buf_adds(out, ", \"tool_calls\": [");
+    buf_adds(out, ",\"tool_calls\":[");
     write_calls(p, WRITE_NUMBERED, out);
     buf_addc(out, ']');
     if (write_calls(p, WRITE_OTHERS, &others))
-        buf_addf(out, ", \"malformed\": [%s]", others.p);
-    buf_addf(out, ", \"end\": \"%s\"}", p->ended ? "message" : "eof");
+        buf_addf(out, ",\"malformed\":[%s]", others.p);
+    buf_addf(out, ",\"end\":\"%s\"}", p->ended ? "message" : "eof");
     buf_release(&others);
 }

@@ -1,7 +1,7 @@
-/* Is this place of an answer quoted? A marker of a call that stands in a code block, in a
- * code span or between quotation marks is being talked about. Code spans and quotations are
- * followed to the end of their line only: a lone backtick or inch sign must not hide the
- * call that comes later. */
+/* Is this place of an answer quoted? A marker of a call that stands in a code block,
+ * in a code span or between quotation marks is being talked about. Code spans and
+ * quotations are followed to the end of their line only: a lone backtick or inch sign
+ * must not hide the call that comes later. */
 #include "config.h"
 
 #include <string.h>
@@ -23,7 +23,8 @@ static void quote_run(struct syn_quote *q, char next)
     if (!run)
         return;
     if (q->fence == '`' && q->fence_line && q->run_char == '`') {
-        q->code = run == q->fence_len ? 0 : q->fence_len;   /* a span, no block, after all */
+        q->code =
+            run == q->fence_len ? 0 : q->fence_len; /* a span, no block, after all */
         q->fence = 0;
     } else if (q->fence) {
         if (first && q->run_char == q->fence && run >= q->fence_len && !syn_is_name(next))

@@ -56,6 +56,7 @@ static bool scan_unicode(struct scan *sc)
 
     if (unit < 0)
         return scan_bad(sc, sc->at, what);
+    sc->nul |= !unit;
     if (unit < 0xd800 || unit > 0xdfff)
         return true;
     if (unit > 0xdbff || sc->n - sc->at < 2 || memcmp(sc->s + sc->at, "\\u", 2))
@@ -218,8 +219,11 @@ bool scan_next_member(struct scan *sc, struct scan_member *m, bool *more)
     m->key.at = sc->at;
     if (scan_peek(sc) != '"')
         return scan_bad(sc, sc->at, "a key in quotes is missing");
+    sc->nul = false;
     if (!scan_text(sc))
         return false;
+    if (sc->nul)
+        return scan_bad(sc, m->key.at, "a key with a NUL character");
     m->key.n = sc->at - m->key.at;
     scan_space(sc);
     if (scan_peek(sc) != ':')

@@ -1,9 +1,9 @@
 #ifndef TMPL_SCAN_H
 #define TMPL_SCAN_H
 
-/* JSON looked at where it stands: what a value is and where it ends, so that a part of it
- * can be cut out as the model wrote it. As strict as pyjson_load(), with the same words for
- * what is wrong. */
+/* JSON looked at where it stands: what a value is and where it ends, so that a part of
+ * it can be cut out as the model wrote it. As strict as pyjson_load(), with the same
+ * words for what is wrong. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@ struct scan {
     size_t n, at;
     int depth;
     bool opened;                /* a bracket, and nothing behind it yet */
+    bool nul;                   /* a string had a NUL character */
     struct pyjson_bad bad;      /* once something was false */
 };
 
@@ -33,8 +34,9 @@ struct scan_member {
     struct scan_part key, value;        /* the key with its quotes */
 };
 
-/* Walk an object or a list: open() at its bracket, then next() until *more is false. The
- * part is the text of the value without the white space around it. False: bad says why. */
+/* Walk an object or a list: open() at its bracket, then next() until *more is false.
+ * The part is the text of the value without the white space around it. False: bad says
+ * why. */
 bool scan_open(struct scan *sc);
 bool scan_next_member(struct scan *sc, struct scan_member *m, bool *more);
 bool scan_next_item(struct scan *sc, struct scan_part *item, bool *more);
@@ -42,8 +44,8 @@ bool scan_next_item(struct scan *sc, struct scan_part *item, bool *more);
 /* All n bytes are one value; *part is it without white space. */
 bool scan_whole(const char *s, size_t n, struct scan_part *part, struct pyjson_bad *bad);
 
-/* The text of a JSON string, quotes included, which was scanned; NULL: it is none, or has a
- * NUL in it. Owned by the caller. */
+/* The text of a JSON string, quotes included, which was scanned; NULL: it is none, or
+ * has a NUL in it. Owned by the caller. */
 char *scan_string(const char *s, size_t n);
 
 #endif

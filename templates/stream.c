@@ -1,21 +1,21 @@
 /* The router: sampled text to thinking, answer, calls and control.
  *
- * A mode says which markers count, which channel text belongs to and what becomes of white
- * space. Bytes enter a queue and leave it at the front as soon as they are
- * decided; a special token stands there by its name and is never divided. The front of the
- * queue is
+ * A mode says which markers count, which channel text belongs to and what becomes of
+ * white space. Bytes enter a queue and leave it at the front as soon as they are
+ * decided; a special token stands there by its name and is never divided. The front of
+ * the queue is
  *
  *     white space that a marker may claim (n_space bytes), then a marker or its beginning
  *
- * A marker makes its white space and itself control; a byte that cannot begin one makes
- * everything before it text. Nothing depends on how much of the queue is already there, so
- * the result cannot depend on where the tokens were cut. Runs are contiguous because each
- * begins where the last one ended (done).
+ * A marker makes its white space and itself control; a byte that cannot begin one
+ * makes everything before it text. Nothing depends on how much of the queue is already
+ * there, so the result cannot depend on where the tokens were cut. Runs are contiguous
+ * because each begins where the last one ended (done).
  *
  * Three modes keep more in the queue than that. HEAD: a header, until it is complete.
- * DOUBT: a marker of a call that was spelled in the answer, until what follows looks like a
- * call; if it never does and is never closed, it was prose about markers. BARE: an answer
- * that is a call and nothing else, as long as it can be one.
+ * DOUBT: a marker of a call that was spelled in the answer, until what follows looks
+ * like a call; if it never does and is never closed, it was prose about markers. BARE:
+ * an answer that is a call and nothing else, as long as it can be one.
  *
  * A special token that is a marker out of place is text (a model that thinks about
  * <tool_call> may write it); one that is no marker is control. */
@@ -32,8 +32,6 @@
 #include "templates/stream_int.h"
 #include "templates/xtml.h"
 
-/* A header is not longer. */
-#define STREAM_HEAD_MAX 4096
 /* So many bytes that have left the queue may lie before it. */
 #define STREAM_KEEP 4096
 
@@ -62,36 +60,7 @@ static const struct stream_rule {
     [SYN_CALL_END] = { TMPL_RESPONSE, SPACE_EAT_LINES, SYN_ANSWER },
 };
 
-/* More bytes may come, or these are all: half a marker is text then. */
-enum stream_end { STREAM_MORE, STREAM_LAST };
-
-/* ---- results ---- */
-
-static void call_release(struct tmpl_call *c)
-{
-    free(c->id);
-    free(c->name);
-    free(c->arguments);
-    free(c->raw);
-    free(c->error);
-    free(c->block);
-}
-
-void tmpl_result_reset(struct tmpl_result *r)
-{
-    for (size_t i = 0; i < r->n_calls; i++)
-        call_release(&r->calls[i]);
-    r->n_calls = 0;
-    r->n_runs = 0;
-}
-
-void tmpl_result_release(struct tmpl_result *r)
-{
-    tmpl_result_reset(r);
-    free(r->runs);
-    free(r->calls);
-    *r = (struct tmpl_result){0};
-}
+/* ---- the queue ---- */
 
 void stream_run(struct tmpl_stream *st, enum tmpl_channel channel, size_t n,
                 struct tmpl_result *out)
@@ -112,8 +81,6 @@ void stream_run(struct tmpl_stream *st, enum tmpl_channel channel, size_t n,
     out->runs[out->n_runs++] = (struct tmpl_run){ channel, from, st->done };
 }
 
-/* ---- the queue ---- */
-
 const struct stream_name *stream_name_at(const struct tmpl_stream *st, size_t at)
 {
     for (size_t i = 0; i < st->n_names && st->names[i].at <= at; i++)
@@ -122,9 +89,8 @@ const struct stream_name *stream_name_at(const struct tmpl_stream *st, size_t at
     return NULL;
 }
 
-/* The first n bytes leave the queue for channel. */
-static void stream_leave(struct tmpl_stream *st, size_t n, enum tmpl_channel channel,
-                         struct tmpl_result *out)
+void stream_leave(struct tmpl_stream *st, size_t n, enum tmpl_channel channel,
+                  struct tmpl_result *out)
 {
     size_t real = n, gone = 0;
 
@@ -149,8 +115,7 @@ static void stream_leave(struct tmpl_stream *st, size_t n, enum tmpl_channel cha
     stream_run(st, channel, real, out);
 }
 
-/* The first n bytes are text of this mode. */
-static void stream_say(struct tmpl_stream *st, size_t n, struct tmpl_result *out)
+void stream_say(struct tmpl_stream *st, size_t n, struct tmpl_result *out)
 {
     const struct stream_rule *rule = &stream_rules[st->mode];
     bool complete = false;
@@ -174,7 +139,7 @@ static void stream_say(struct tmpl_stream *st, size_t n, struct tmpl_result *out
 
 /* ---- markers ---- */
 
-static void stream_enter_call(struct tmpl_stream *st, const struct syn_mark *m, char *name)
+void stream_enter_call(struct tmpl_stream *st, const struct syn_mark *m, char *name)
 {
     st->back = st->in_section           ? SYN_SECTION
                : st->mode == SYN_THINK ? SYN_THINK
@@ -256,7 +221,7 @@ static void stream_take(struct tmpl_stream *st, const struct syn_mark *m,
     }
     if (m->act == SYN_DO_HEAD || stream_is_doubtful(st, m)) {
         st->from = st->mode;
-        st->head_begun = true;
+        st->head_begun = st->head_marked = true;
         st->doubtful = m;
         st->doubt = SYN_WAIT;
         st->seen = n;
@@ -304,6 +269,18 @@ static void stream_special(struct tmpl_stream *st, const struct stream_name *nam
     }
 }
 
+void stream_pass(struct tmpl_stream *st, struct tmpl_result *out)
+{
+    const struct stream_name *name = stream_name_at(st, st->n_space);
+
+    if (!name)
+        stream_say(st, st->n_space + 1, out);
+    else if (st->n_space)
+        stream_say(st, st->n_space, out);
+    else
+        stream_special(st, name, out);
+}
+
 /* ---- the modes ---- */
 
 /* What a byte that begins no marker is here. */
@@ -315,7 +292,8 @@ static enum stream_space stream_space_of(const struct tmpl_stream *st, char c)
     if (st->mode == SYN_CALL_MORE)
         return c && (line || strchr(" \t", c) || strchr(st->syn->more, c)) ? SPACE_HOLD
                                                                            : SPACE_TEXT;
-    if (!line && !((space == SPACE_HOLD || space == SPACE_EAT) && (c == ' ' || c == '\t')))
+    if (!line &&
+        !((space == SPACE_HOLD || space == SPACE_EAT) && (c == ' ' || c == '\t')))
         return SPACE_TEXT;
     if (st->syn->exact && space != SPACE_HOLD && space != SPACE_EAT)
         return SPACE_TEXT;
@@ -324,7 +302,8 @@ static enum stream_space stream_space_of(const struct tmpl_stream *st, char c)
     return space;
 }
 
-/* Behind a JSON value of a call comes something else. False: another value, of the call. */
+/* Behind a JSON value of a call comes something else. False: another value, of the
+ * call. */
 static bool stream_no_more(struct tmpl_stream *st, char c, struct tmpl_result *out)
 {
     if (c == '{' || c == '[')
@@ -344,10 +323,7 @@ static void stream_unit(struct tmpl_stream *st, struct tmpl_result *out)
         stream_no_more(st, name ? '\0' : c, out))
         return;
     if (name) {
-        if (st->n_space)
-            stream_say(st, st->n_space, out);
-        else
-            stream_special(st, name, out);
+        stream_pass(st, out);
         return;
     }
     switch (stream_space_of(st, c)) {
@@ -366,7 +342,7 @@ static void stream_unit(struct tmpl_stream *st, struct tmpl_result *out)
             st->seen = 0;
             st->bare = (struct syn_bare){0};
         } else {
-            stream_say(st, st->n_space + 1, out);
+            stream_pass(st, out);
         }
         break;
     }
@@ -388,135 +364,6 @@ static bool stream_plain(struct tmpl_stream *st, enum stream_end end,
     else
         stream_unit(st, out);
     return true;
-}
-
-static void stream_head_done(struct tmpl_stream *st, struct syn_head *h,
-                             struct tmpl_result *out)
-{
-    bool exact = st->syn->exact;
-
-    if (st->from == SYN_CALL) {
-        st->mode = SYN_CALL;
-        stream_call_end(st, STREAM_WHOLE, out);
-    }
-    stream_leave(st, st->n_space + h->used, TMPL_CONTROL, out);
-    st->in_tagged = h->channel == TMPL_RESPONSE;
-    switch (h->channel) {
-    case TMPL_THINK:
-        st->mode = exact ? SYN_THINK : SYN_THINK_START;
-        break;
-    case TMPL_RESPONSE:
-        st->mode = SYN_ANSWER;
-        break;
-    case TMPL_TOOL_CALL:
-        st->mode = SYN_IDLE;
-        stream_enter_call(st, NULL, h->name);
-        h->name = NULL;
-        break;
-    case TMPL_CONTROL:
-        st->mode = SYN_IDLE;
-        break;
-    }
-    free(h->name);
-}
-
-static bool stream_head(struct tmpl_stream *st, enum stream_end end,
-                        struct tmpl_result *out)
-{
-    struct syn_head h = {0};
-    size_t n = stream_len(st) - st->n_space;
-    enum syn_sure sure = st->syn->head(stream_front(st) + st->n_space, n, &h);
-
-    if (sure == SYN_WAIT && end == STREAM_MORE && n <= STREAM_HEAD_MAX)
-        return false;
-    if (sure == SYN_YES) {
-        stream_head_done(st, &h, out);
-    } else if (!st->head_begun) {
-        st->mode = SYN_START;
-    } else if (h.used) {
-        h.channel = TMPL_CONTROL;
-        stream_head_done(st, &h, out);
-    } else {
-        st->mode = st->from;
-        stream_say(st, st->n_space + 1, out);
-    }
-    return stream_len(st) > 0;
-}
-
-/* The doubtful marker is what it looks like. */
-static void stream_trust(struct tmpl_stream *st, struct tmpl_result *out)
-{
-    bool doubted = st->doubt == SYN_NO;
-
-    st->mode = st->from;
-    stream_leave(st, st->n_space + strlen(st->doubtful->text), TMPL_CONTROL, out);
-    stream_enter_call(st, st->doubtful, NULL);
-    if (doubted)
-        st->call.guard = SYN_GUARD_NONE;
-}
-
-/* What follows does not look like a call. It is one when its closing marker comes, and none
- * when another call does, or a special token, or the end. */
-static enum syn_sure stream_look_on(struct tmpl_stream *st, enum stream_end end)
-{
-    for (; st->seen < stream_len(st); st->seen++) {
-        bool half;
-        const struct syn_mark *m = stream_match(st, st->seen, &half);
-        if (half && end == STREAM_MORE)
-            return SYN_WAIT;
-        if (m && m->act == SYN_DO_CALL_END)
-            return SYN_YES;
-        if (m || stream_name_at(st, st->seen))
-            return SYN_NO;
-    }
-    return end == STREAM_MORE ? SYN_WAIT : SYN_NO;
-}
-
-static bool stream_doubt(struct tmpl_stream *st, enum stream_end end,
-                         struct tmpl_result *out)
-{
-    size_t body = st->n_space + strlen(st->doubtful->text);
-    enum syn_sure sure;
-
-    if (st->doubt == SYN_WAIT)
-        st->doubt = st->doubtful->begins(stream_front(st) + body, stream_len(st) - body);
-    sure = st->doubt == SYN_NO ? stream_look_on(st, end) : st->doubt;
-    if (sure == SYN_WAIT && end == STREAM_MORE)
-        return false;
-    if (sure == SYN_NO) {
-        st->mode = st->from;
-        stream_say(st, st->n_space + 1, out);
-    } else {
-        stream_trust(st, out);
-    }
-    return true;
-}
-
-static bool stream_bare(struct tmpl_stream *st, enum stream_end end,
-                        struct tmpl_result *out)
-{
-    bool may = true, over = false;
-
-    while (may && !over && st->seen < stream_len(st)) {
-        if (stream_name_at(st, st->seen))
-            over = true;
-        else
-            may = syn_bare_feed(&st->bare, stream_front(st)[st->seen++], st->syn->bare_key);
-    }
-    if (may && !over && end == STREAM_MORE)
-        return false;
-    if (may && syn_is_json_call(stream_front(st), st->seen)) {
-        char *raw = xmemdup0(stream_front(st), st->seen);
-        size_t n = st->seen;
-        stream_leave(st, n, TMPL_TOOL_CALL, out);
-        st->back = SYN_CALL_END;
-        stream_call_bare(st, raw, n, out);
-        free(raw);
-    } else {
-        st->mode = SYN_ANSWER;
-        st->n_space = 0;
-    }
-    return stream_len(st) > 0;
 }
 
 static void stream_work(struct tmpl_stream *st, enum stream_end end,
@@ -605,6 +452,8 @@ void tmpl_stream_free(struct tmpl_stream *st)
 void tmpl_feed(struct tmpl_stream *st, const char *bytes, size_t len, const char *special,
                struct tmpl_result *out)
 {
+    if (!bytes)
+        bytes = "";
     if (st->xtml) {
         xtml_stream_feed(st->xtml, bytes, len, special, out);
     } else if (special && *special) {

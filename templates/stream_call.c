@@ -171,12 +171,16 @@ static void call_read(struct tmpl_stream *st, const char *raw, size_t n, const c
     if (cut == STREAM_CUT)
         call_is_cut(&out->calls[out->n_calls - 1]);
     for (size_t i = r.first; i < out->n_calls; i++, st->n_calls++) {
+        struct tmpl_call *c = &out->calls[i];
         struct buf id = {0};
-        out->calls[i].at = st->done;
-        if (out->calls[i].id)
+        c->at = st->done;
+        if (!c->name || !c->arguments)
+            syn_wrong(c, c->name ? "the call has no arguments" : "the call has no name",
+                      0, 0);
+        if (c->id)
             continue;
         buf_addf(&id, "call_%zu", st->n_calls);
-        out->calls[i].id = buf_take(&id);
+        c->id = buf_take(&id);
     }
 }
 

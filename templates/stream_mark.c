@@ -5,8 +5,8 @@
 
 #include "templates/stream_int.h"
 
-/* Special tokens that end a turn whatever the syntax. As text they are text: "</s>" is HTML,
- * too. */
+/* Special tokens that end a turn whatever the syntax. As text they are text: "</s>" is
+ * HTML, too. */
 static const struct syn_mark any_ends[] = {
     { .text = "<|im_end|>", .act = SYN_DO_END },
     { .text = "<|endoftext|>", .act = SYN_DO_END },
@@ -101,7 +101,8 @@ static bool mark_counts(const struct tmpl_stream *st, const struct syn_mark *m, 
     if (st->mode == SYN_DOUBT) {
         if (m->act == SYN_DO_CALL_END)
             return m->group == st->doubtful->group;
-        return m->act == SYN_DO_CALL || (m->act == SYN_DO_END && (named || st->text_only));
+        return m->act == SYN_DO_CALL ||
+               (m->act == SYN_DO_END && (named || st->text_only));
     }
     if (!(in & SYN_IN(st->mode)))
         return false;
@@ -150,7 +151,8 @@ static const struct syn_mark *match_end(const struct tmpl_stream *st,
         bool named = name && name->n == strlen(m->text), part;
         if (!named && !(in_text && !strncmp(m->text, "<|", 2)))
             continue;
-        if (!mark_stands(st, m, at, &part) || stream_is_mark(st, m->text, strlen(m->text)))
+        if (!mark_stands(st, m, at, &part) ||
+            stream_is_mark(st, m->text, strlen(m->text)))
             continue;
         if (!mark_counts(st, m, 32, name, at))
             continue;

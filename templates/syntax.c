@@ -11,13 +11,15 @@
 
 /* In the order in which they are tried: what is more particular comes first. */
 static const struct tmpl_syntax *const syntaxes[] = {
-    &syn_kimi_k3, &syn_harmony, &syn_kimi_k2, &syn_dsml, &syn_deepseek,
-    &syn_minimax_m3, &syn_minimax, &syn_gemma4, &syn_solar, &syn_apertus,
-    &syn_cohere, &syn_command_r, &syn_lfm2, &syn_hunyuan, &syn_glm,
-    &syn_seed, &syn_mcp, &syn_nemotron, &syn_minicpm, &syn_apriel,
-    &syn_gigachat, &syn_qwen_coder, &syn_functionary32, &syn_functionary31, &syn_firefunction,
-    &syn_mistral, &syn_granite, &syn_glm4, &syn_hermes, &syn_cogito,
-    &syn_llama3, &syn_thought, &syn_marco, &syn_think, &syn_none,
+    &syn_kimi_k3,      &syn_harmony,    &syn_kimi_k2,       &syn_dsml,
+    &syn_deepseek,     &syn_minimax_m3, &syn_minimax,       &syn_gemma4,
+    &syn_solar,        &syn_apertus,    &syn_cohere,        &syn_command_r,
+    &syn_lfm2,         &syn_hunyuan,    &syn_glm,           &syn_seed,
+    &syn_mcp,          &syn_nemotron,   &syn_minicpm,       &syn_apriel,
+    &syn_gigachat,     &syn_qwen_coder, &syn_functionary32, &syn_functionary31,
+    &syn_firefunction, &syn_mistral,    &syn_granite,       &syn_glm4,
+    &syn_hermes,       &syn_cogito,     &syn_llama3,        &syn_thought,
+    &syn_marco,        &syn_think,      &syn_none,
 };
 #define COUNT (sizeof syntaxes / sizeof *syntaxes)
 
@@ -86,7 +88,8 @@ static bool has_all(const char *const *words, const char *source, size_t len)
 }
 
 /* The text that decided, or NULL. */
-static const char *is_of_source(const struct tmpl_syntax *s, const char *source, size_t len)
+static const char *is_of_source(const struct tmpl_syntax *s, const char *source,
+                                size_t len)
 {
     for (const char *const *not = s->not_in_source; not && *not; not++)
         if (tmpl_source_has(source, len, *not))

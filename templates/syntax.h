@@ -1,11 +1,11 @@
 #ifndef TMPL_SYNTAX_H
 #define TMPL_SYNTAX_H
 
-/* Output syntaxes: how models of a family write thinking, answers and calls. A syntax is a
- * row of data, mostly markers and what each of them does where, and a function that reads
- * the text of a call. The machine that walks through the text is in stream.c; the rows are
- * in parse_*.c, one file for a kinship; the table is in syntax.c. Not for callers of the
- * module. */
+/* Output syntaxes: how models of a family write thinking, answers and calls. A syntax
+ * is a row of data, mostly markers and what each of them does where, and a function
+ * that reads the text of a call. The machine that walks through the text is in
+ * stream.c; the rows are in parse_*.c, one file for a kinship; the table is in
+ * syntax.c. Not for callers of the module. */
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -17,19 +17,19 @@
 
 /* Where the stream is. */
 enum syn_mode {
-    SYN_START,          /* nothing said yet */
-    SYN_THINK_START,    /* behind the marker of a thought */
+    SYN_START,       /* nothing said yet */
+    SYN_THINK_START, /* behind the marker of a thought */
     SYN_THINK,
-    SYN_THINK_END,      /* behind a thought, or the marker of an answer */
+    SYN_THINK_END, /* behind a thought, or the marker of an answer */
     SYN_ANSWER,
-    SYN_IDLE,           /* a channel was closed and none is open */
-    SYN_SECTION,        /* between the calls of a section */
+    SYN_IDLE,    /* a channel was closed and none is open */
+    SYN_SECTION, /* between the calls of a section */
     SYN_CALL,
-    SYN_CALL_MORE,      /* behind a JSON value that another one may follow */
-    SYN_CALL_END,       /* behind a call */
-    SYN_DOUBT,          /* behind what may be the marker of a call, spelled in the answer */
-    SYN_HEAD,           /* in a header */
-    SYN_BARE,           /* in an answer that may be a call as a whole */
+    SYN_CALL_MORE, /* behind a JSON value that another one may follow */
+    SYN_CALL_END,  /* behind a call */
+    SYN_DOUBT,     /* behind what may be the marker of a call, spelled in the answer */
+    SYN_HEAD,      /* in a header */
+    SYN_BARE,      /* in an answer that may be a call as a whole */
     SYN_MODES,
 };
 #define SYN_IN(mode) (1u << (mode))
@@ -41,19 +41,19 @@ enum syn_mode {
 
 /* What a marker does, and where it counts when its row does not say otherwise. */
 enum syn_act {
-    SYN_DO_THINK,           /* a thought begins: START, IDLE; again in THINK_START */
-    SYN_DO_THINK_END,       /* in a thought, START */
-    SYN_DO_ANSWER,          /* the answer begins: SYN_IN_OPEN */
-    SYN_DO_ANSWER_END,      /* it ends, if such a marker began it: ANSWER */
-    SYN_DO_SECTION,         /* calls follow: SYN_IN_SAID */
-    SYN_DO_SECTION_END,     /* SECTION; CALL, which it ends */
-    SYN_DO_CALL,            /* SYN_IN_SAID, SECTION; CALL of the same group, which it ends */
-    SYN_DO_CALL_END,        /* CALL of the same group; behind one it means nothing */
-    SYN_DO_INSIDE,          /* a marker inside a call, part of its text: CALL */
-    SYN_DO_CLOSE,           /* ends the thought, answer or call: all but SECTION */
-    SYN_DO_HEAD,            /* a header begins: SYN_IN_OPEN */
-    SYN_DO_NOTHING,         /* IDLE */
-    SYN_DO_END,             /* the turn ends: everywhere, but spelled as text only where
+    SYN_DO_THINK,       /* a thought begins: START, IDLE; again in THINK_START */
+    SYN_DO_THINK_END,   /* in a thought, START */
+    SYN_DO_ANSWER,      /* the answer begins: SYN_IN_OPEN */
+    SYN_DO_ANSWER_END,  /* it ends, if such a marker began it: ANSWER */
+    SYN_DO_SECTION,     /* calls follow: SYN_IN_SAID */
+    SYN_DO_SECTION_END, /* SECTION; CALL, which it ends */
+    SYN_DO_CALL,        /* SYN_IN_SAID, SECTION; CALL of the same group, which it ends */
+    SYN_DO_CALL_END,    /* CALL of the same group; behind one it means nothing */
+    SYN_DO_INSIDE,      /* a marker inside a call, part of its text: CALL */
+    SYN_DO_CLOSE,       /* ends the thought, answer or call: all but SECTION */
+    SYN_DO_HEAD,        /* a header begins: SYN_IN_OPEN */
+    SYN_DO_NOTHING,     /* IDLE */
+    SYN_DO_END,         /* the turn ends: everywhere, but spelled as text only where
                                there are no tokens */
 };
 
@@ -79,13 +79,14 @@ struct syn_mark {
     unsigned keep;          /* CALL: so many bytes of it, the last ones, begin the call's
                                text; CALL_END: the first ones end it */
     bool ends;              /* the model has ended its message with it */
-    /* CALL, spelled in an answer: does the text behind it look like a call? NULL: it is one.
-     * A text that never does is a call only if its closing marker comes. */
+    /* CALL, spelled in an answer: does the text behind it look like a call? NULL: it
+     * is one. A text that never does is a call only if its closing marker comes. */
     enum syn_sure (*begins)(const char *raw, size_t n);
 };
 
-/* Where a marker of the end does not count in the text of a call, with the exception of
- * special tokens. With both, a call that begins with a bracket has strings, another spans. */
+/* Where a marker of the end does not count in the text of a call, with the exception
+ * of special tokens. With both, a call that begins with a bracket has strings, another
+ * spans. */
 enum syn_guard {
     SYN_GUARD_NONE = 0,
     SYN_GUARD_STRINGS = 1,  /* inside a JSON string */
@@ -129,9 +130,9 @@ struct tmpl_syntax {
     const char *more;                   /* may stand between JSON values of one call */
     bool exact;                         /* white space around markers is text */
 
-    /* A header of so many bytes, the marker that began it included. used is set when it is
-     * one, and also when a marker began it and it is none: so many bytes are control then,
-     * with 0 the marker was text. */
+    /* A header of so many bytes, the marker that began it included. used is set when
+     * it is one, and also when a marker began it and it is none: so many bytes are
+     * control then, with 0 the marker was text. */
     enum syn_sure (*head)(const char *s, size_t n, struct syn_head *h);
     bool head_first;                    /* the text may begin inside a header */
     /* The brackets that an answer begins with which may be a call as a whole, and the key
@@ -149,7 +150,10 @@ struct tmpl_syntax {
 #define SYN_LIST(...) (const char *const[]){ __VA_ARGS__, NULL }
 /* Marks that many families share. */
 #define SYN_THINK_TAGS \
-    { .text = "<think>", .act = SYN_DO_THINK }, { .text = "</think>", .act = SYN_DO_THINK_END }
+    { .text = "<think>", .act = SYN_DO_THINK }, \
+    { \
+        .text = "</think>", .act = SYN_DO_THINK_END \
+    }
 #define SYN_TURN_END(name) { .text = (name), .act = SYN_DO_END }
 
 /* The rows. */
@@ -166,10 +170,10 @@ extern const struct tmpl_syntax
 
 /* Add a call whose raw is [from, to). The pointer holds until the next one is added. */
 struct tmpl_call *syn_call(struct syn_reading *r, size_t from, size_t to);
-/* The first error of a call stays; at counts in the text of the reading. from is where the
- * call's raw begins there. */
+/* The first error of a call stays; at counts in the text of the reading. from is where
+ * the call's raw begins there. */
 void syn_wrong(struct tmpl_call *c, const char *what, size_t at, size_t from);
-/* The name of a call, unless it is empty or none. */
+/* The name of a call, unless it is empty or no text; a call without one is wrong. */
 void syn_set_name(struct tmpl_call *c, const char *s, size_t n);
 
 /* A JSON call {"name", "arguments"}, several of them, or lists of them. */
@@ -178,23 +182,28 @@ void syn_read_json(struct syn_reading *r);
 void syn_read_json_by_name(struct syn_reading *r);
 /* raw is JSON calls and nothing else, each with a name and arguments. */
 bool syn_is_json_call(const char *raw, size_t n);
-/* The arguments of c are r->raw[from, to): an object, maybe inside a string; blank: none. */
-void syn_json_arguments(struct syn_reading *r, struct tmpl_call *c, size_t from, size_t to,
-                        size_t raw_from);
+/* The arguments of c are r->raw[from, to): an object, maybe inside a string; blank:
+ * none. */
+void syn_json_arguments(struct syn_reading *r, struct tmpl_call *c, size_t from,
+                        size_t to, size_t raw_from);
 /* r->raw is the arguments of the call that the header named. */
 void syn_read_arguments(struct syn_reading *r);
 /* What stands between <tool_call> and </tool_call>: JSON or tags, whichever it is. */
 void syn_read_tool_call(struct syn_reading *r);
-/* NAME(key=value, ...) from raw[from] on, or a list of them. */
+/* NAME(key=value, ...), or a list of them. */
 void syn_read_python(struct syn_reading *r);
+/* s is a Python literal: append it as JSON. */
+bool syn_python_value(const char *s, size_t n, struct buf *json);
 
-/* Arguments that come one by one: an object from key as JSON to value as JSON. Of one that
- * comes twice the last counts. */
+/* Arguments that come one by one: an object from key as JSON to value as JSON. Of one
+ * that comes twice the last counts. */
 json_t *syn_arguments_new(void);
 void syn_argument(json_t *args, const char *key, size_t n, const char *json, size_t len);
 /* The value is JSON if it can be read as such, else a string. */
-void syn_argument_text(json_t *args, const char *key, size_t n, const char *s, size_t len);
-void syn_argument_string(json_t *args, const char *key, size_t n, const char *s, size_t len);
+void syn_argument_text(json_t *args, const char *key, size_t n, const char *s,
+                       size_t len);
+void syn_argument_string(json_t *args, const char *key, size_t n, const char *s,
+                         size_t len);
 /* As JSON object text; args is released. */
 char *syn_arguments_take(json_t *args);
 
@@ -204,6 +213,9 @@ enum syn_sure syn_begins_json(const char *raw, size_t n);
 enum syn_sure syn_begins_tag(const char *raw, size_t n);
 enum syn_sure syn_begins_json_or_tag(const char *raw, size_t n);
 enum syn_sure syn_begins_name(const char *raw, size_t n, const char *ends);
+/* A name, then a text, white space, and one of these (NULL-terminated). */
+enum syn_sure syn_begins_name_then(const char *raw, size_t n, const char *then,
+                                   const char *const *one_of);
 
 /* A byte of a function's name, as models write it. */
 bool syn_is_name(char c);

@@ -1,21 +1,26 @@
 #ifndef TMPL_TEMPLATE_H
 #define TMPL_TEMPLATE_H
 
-/* Templates: messages to prompt pieces, and sampled text to thinking, answer and calls.
+/* Templates: a conversation to prompt pieces, and sampled text to thinking, answer, calls.
  *
- * A prompt is a list of pieces: plain text, a named special token, or "what the model said"
- * in an earlier message, which stands for the ids it sampled. Only a template can make a
- * special piece; text from a conversation always stays text.
+ * A prompt is a list of pieces: text, a named special token, or "what the model said" in an
+ * earlier message, which stands for the ids it sampled. Every byte of text is known to be
+ * the template's own or the conversation's, and only the former can become a special token:
+ * text from a conversation always stays text, whatever it looks like.
+ *
+ * A template is a row of the table in template.c (a renderer of ours, written for a family
+ * of models) or a chat template in the language of templates/jinja.h, compiled here, which
+ * most models bring along.
  *
  * The stream (router) takes what the model samples, token by token, and says for every byte
  * which channel it belongs to. It holds back a tail that could still become a tag. Its
- * result does not depend on where tokens are cut.
- *
- * One row of the table in template.c per template; a new one is a row and its functions. */
+ * result does not depend on where tokens are cut. */
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include <jansson.h>
 
 #include "base/buf.h"
 
@@ -23,22 +28,33 @@ struct err;
 struct tmpl;
 struct tmpl_stream;
 
-enum tmpl_role { TMPL_SYSTEM, TMPL_USER, TMPL_ASSISTANT, TMPL_TOOL };
 enum tmpl_channel { TMPL_THINK, TMPL_RESPONSE, TMPL_TOOL_CALL, TMPL_CONTROL };
 
-struct tmpl_message {
-    enum tmpl_role role;
-    const char *content;        /* (len) any bytes; borrowed */
-    size_t len;
-    const char *reasoning;      /* (reasoning_len) of an assistant message; may be NULL */
-    size_t reasoning_len;
-    bool said;                  /* the caller has the sampled ids: emit a SAID piece */
-    bool think_off;             /* and it was said after a prompt with TMPL_THINK_OFF: what
-                                   that prompt put before it stays, and with it the prefix */
-    bool open;                  /* the last, unfinished message: leave its turn open so that
-                                   the model goes on in it */
-    const char *name;           /* tools; may be NULL */
-    const char *tool_call_id;
+/* ---- rendering ---- */
+
+/* A conversation, borrowed. Best read with pyjson_load(), so that numbers keep their
+ * spelling.
+ *
+ * messages is a list as in the OpenAI interface: role, content (a text, null, or a list of
+ * parts), and of an assistant reasoning_content and tool_calls, whose arguments are an object
+ * or its JSON text; of a tool's result name and tool_call_id. The chat layer adds keys which
+ * no template sees:
+ *
+ *   _said       true: the ids that the model sampled for this message are kept. A template
+ *               that knows (tmpl_keeps_said()) gives a SAID piece for them
+ *   _think_off  true: and it was said behind a prompt that switched thinking off
+ *   _said_end   see xtml.h
+ *   _open       true, only in the last message: its turn stays open, the model goes on in it
+ *
+ * options is an object whose members the template sees as variables. Those that all know:
+ * add_generation_prompt (true: end with the opening of the assistant's turn) and what
+ * tmpl_think() sets. */
+struct tmpl_request {
+    const json_t *messages;
+    const json_t *tools;        /* a list; NULL or null: none */
+    const json_t *options;      /* NULL or null: none */
+    const char *bos, *eos;      /* names of these tokens; NULL: there is none */
+    const char *now;            /* "2026-01-15T12:34:56"; NULL: the local time */
 };
 
 enum tmpl_piece_kind { TMPL_PIECE_TEXT, TMPL_PIECE_SPECIAL, TMPL_PIECE_SAID };
@@ -50,48 +66,100 @@ struct tmpl_piece {
                                    needs them, follow as SPECIAL pieces */
 };
 
+/* Text of the prompt up to byte to, from where the span before ended. What comes behind the
+ * last span is the conversation's. */
+enum tmpl_origin { TMPL_FROM_TEMPLATE, TMPL_FROM_CONVERSATION };
+struct tmpl_span {
+    size_t to;
+    enum tmpl_origin origin;
+};
+
 struct tmpl_prompt {
     struct buf text;
-    struct tmpl_piece *v;
+    struct tmpl_piece *v;       /* (n) */
     size_t n, cap;
+    struct tmpl_span *spans;    /* (n_spans) */
+    size_t n_spans, cap_spans;
     enum tmpl_channel start;    /* where the model's own text begins; of an open message that
                                    was said, where that began: feed its tokens again first */
 };
 void tmpl_prompt_release(struct tmpl_prompt *p);
-
-enum tmpl_think { TMPL_THINK_AUTO, TMPL_THINK_OFF, TMPL_THINK_ON };
-
-struct tmpl_options {
-    enum tmpl_think think;
-    bool add_generation_prompt; /* end with the opening of the assistant's turn */
-};
 
 /* What a template must know of a vocabulary. Where one may be NULL, that means: there is no
  * model, every special token exists. */
 struct tmpl_vocab {
     bool (*has_special)(const void *arg, const char *name);
     const void *arg;
+    /* Bytes of the longest name of a special token that the text begins with; 0: of none. */
+    size_t (*special_at)(const void *arg, const char *text, size_t len);
     /* It is fed to a stream by its name, never as text (a control token). May be NULL. */
     bool (*is_control)(const void *arg, const char *name);
 };
 
-size_t tmpl_count(void);
+/* On failure false and e, with kind ERR_MODEL when template and model do not fit, ERR_USAGE
+ * when the request is wrong; out then holds nothing of use. Reuses the memory of out. */
+bool tmpl_render(const struct tmpl *t, const struct tmpl_request *r,
+                 const struct tmpl_vocab *vocab, struct tmpl_prompt *out, struct err *e);
+
+/* It gives SAID pieces. One that does not writes what was said as text. */
+bool tmpl_keeps_said(const struct tmpl *t);
+/* The key of a message under which the template looks for the thoughts of an assistant. */
+const char *tmpl_reasoning_key(const struct tmpl *t);
+
+/* Set in options what "on", "off", "low", "high", "max" mean to the template; "auto" and
+ * NULL set nothing. False (ERR_USAGE) when it has no switch for that. */
+bool tmpl_think(const struct tmpl *t, const char *how, json_t *options, struct err *e);
+
+/* What a reader should know of a prompt: it begins with BOS twice, a message has a role that
+ * models do not know, the content of one is not there (a template that drops the system
+ * message), nothing ends the turn of an answer. say() gets a sentence for each. */
+struct tmpl_check {
+    void (*say)(void *arg, const char *text);
+    bool (*is_end)(void *arg, const char *name);    /* a token that ends turns; NULL: any */
+    void *arg;
+};
+void tmpl_check(const struct tmpl_request *r, const struct tmpl_prompt *p,
+                const struct tmpl_check *in);
+
+/* ---- choosing ---- */
+
+size_t tmpl_count(void);                            /* rows of the table */
 const struct tmpl *tmpl_at(size_t i);
-const char *tmpl_name(const struct tmpl *t);        /* "chatml" */
+const char *tmpl_name(const struct tmpl *t);        /* "chatml"; "own": the model's */
 const char *tmpl_help(const struct tmpl *t);        /* one line */
 
-/* The template of that name; NULL and e lists the choices (kind ERR_USAGE). */
+/* The row of that name; NULL and e lists the choices (kind ERR_USAGE). */
 const struct tmpl *tmpl_find(const char *name, struct err *e);
 
-/* Choose by the chat template in the model's file (NULL: it has none) and its vocabulary.
- * why gets one sentence. A chat template that is none of ours is an error (ERR_MODEL) that
- * lists the choices for --template: never a guess. */
-const struct tmpl *tmpl_choose(const char *source, size_t len, const struct tmpl_vocab *vocab,
-                               struct buf *why, struct err *e);
+/* A chat template that a model brings along. Models may have several, by name. */
+struct tmpl_source {
+    const char *name;           /* "default", "tool_use", ... */
+    const char *text;           /* (len) */
+    size_t len;
+};
 
-bool tmpl_render(const struct tmpl *t, const struct tmpl_message *messages, size_t n,
-                 const struct tmpl_options *options, const struct tmpl_vocab *vocab,
-                 struct tmpl_prompt *out, struct err *e);
+/* Compile the template for a model: the one named "default", and "tool_use" for requests
+ * with tools. The name is what tmpl_name() will say. NULL and e (ERR_MODEL) names the line. */
+struct tmpl *tmpl_compile(const char *name, const struct tmpl_source *sources, size_t n,
+                          const struct tmpl_vocab *vocab, struct err *e);
+/* Of a row of the table: does nothing. */
+void tmpl_free(const struct tmpl *t);
+
+/* What is known of a model that wants a template. */
+struct tmpl_model {
+    const struct tmpl_source *sources;      /* (n_sources) */
+    size_t n_sources;
+    const char *arch;                       /* general.architecture; NULL: not known */
+    const struct tmpl_vocab *vocab;
+};
+
+/* Choose: by the kind of model where that decides; its own chat template; the row for its
+ * vocabulary. why gets one sentence. NULL and an error (ERR_MODEL) that lists the choices for
+ * --template when nothing fits: never a guess. */
+const struct tmpl *tmpl_choose(const struct tmpl_model *m, struct buf *why, struct err *e);
+/* What --template names: a row, or one of the model's own by its name. m may be NULL. */
+const struct tmpl *tmpl_choose_named(const char *name, const struct tmpl_model *m,
+                                     struct buf *why, struct err *e);
 
 /* ---- output syntaxes: how models write thinking, answers and calls ---- */
 

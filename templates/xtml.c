@@ -113,54 +113,15 @@ void xtml_end_message(struct xtml_job *j)
 
 /* ---- what the input holds ---- */
 
-bool xtml_string(const json_t *m, const char *key, const char **s, size_t *n,
-                 struct err *e)
-{
-    const json_t *v = json_object_get(m, key);
-
-    *s = NULL;
-    *n = 0;
-    if (!v || json_is_null(v))
-        return true;
-    if (!pyjson_is_string(v))
-        return err_set(e, "\"%s\" is not a string", key);
-    *s = json_string_value(v);
-    *n = json_string_length(v);
-    return true;
-}
-
 bool xtml_attr_of(struct xtml_job *j, const json_t *m, const char *key, struct err *e)
 {
     const char *s;
     size_t n;
 
-    if (!xtml_string(m, key, &s, &n, e))
+    if (!tmpl_get_string(m, key, &s, &n, e))
         return false;
     if (n)
         xtml_attr(j, key, s, n);
-    return true;
-}
-
-bool xtml_bool(const json_t *m, const char *key, bool value, bool *out, struct err *e)
-{
-    const json_t *v = json_object_get(m, key);
-
-    *out = value;
-    if (!v || json_is_null(v))
-        return true;
-    if (!json_is_boolean(v))
-        return err_set(e, "\"%s\" is not true or false", key);
-    *out = json_is_true(v);
-    return true;
-}
-
-bool xtml_list(const json_t *m, const char *key, const json_t **out, struct err *e)
-{
-    const json_t *v = json_object_get(m, key);
-
-    *out = json_array_size(v) ? v : NULL;
-    if (v && !json_is_null(v) && !json_is_array(v))
-        return err_set(e, "\"%s\" is not a list", key);
     return true;
 }
 
@@ -205,7 +166,7 @@ static bool xtml_effort(struct xtml_job *j, const json_t *options, struct err *e
     size_t n, i = 0;
 
     if (json_object_get(options, "thinking_effort") &&
-        !xtml_string(options, "thinking_effort", &effort, &n, e))
+        !tmpl_get_string(options, "thinking_effort", &effort, &n, e))
         return false;
     if (!effort)
         return true;
@@ -318,10 +279,10 @@ bool xtml_render(const json_t *messages, const json_t *tools, const json_t *opti
     out->n = 0;
     out->start = TMPL_CONTROL;
     if (!xtml_check(messages, tools, options, e) ||
-        !xtml_bool(options, "thinking", true, &j.thinking, e) ||
-        !xtml_bool(options, "add_generation_prompt", true, &prompt, e))
+        !tmpl_get_bool(options, "thinking", true, &j.thinking, e) ||
+        !tmpl_get_bool(options, "add_generation_prompt", true, &prompt, e))
         return false;
-    if (n && !xtml_bool(json_array_get(messages, n - 1), "_open", false, &open, e))
+    if (n && !tmpl_get_bool(json_array_get(messages, n - 1), "_open", false, &open, e))
         return err_wrap(e, "message %zu", n);
     closed -= open;
 
@@ -340,3 +301,23 @@ bool xtml_render(const json_t *messages, const json_t *tools, const json_t *opti
         xtml_generation_prompt(&j);
     return true;
 }
+
+static bool xtml_render_job(struct tmpl_job *j, struct err *e)
+{
+    const struct tmpl_request *r = j->request;
+
+    return xtml_render(r->messages, r->tools, r->options, j->out, e);
+}
+
+const struct tmpl tmpl_kimi_k3 = {
+    .name = "kimi-k3",
+    .help = "<|open|>message role=...<|sep|> (XTML): Kimi K3",
+    .needs = TMPL_NAMES(XTML_OPEN, XTML_CLOSE, XTML_SEP, XTML_END_OF_MSG),
+    .tells = TMPL_NAMES(XTML_OPEN),
+    .by_kind = true,
+    .render = xtml_render_job,
+    .reads_json = true,
+    .keeps_said = true,
+    .thinks = true,
+    .syntax = &syn_kimi_k3,
+};

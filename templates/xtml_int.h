@@ -60,17 +60,8 @@ bool xtml_content(struct xtml_job *j, const json_t *content, struct err *e);
 bool xtml_is_empty(const json_t *content);
 bool xtml_is_blank(const char *s, size_t n);
 
-/* The string m[key]; *s is NULL when it is absent or null. Another type is an error. */
-bool xtml_string(const json_t *m, const char *key, const char **s, size_t *n,
-                 struct err *e);
-/* Write it as an attribute of that name, unless it is absent or empty. */
+/* Write the string m[key] as an attribute of that name, unless it is absent or empty. */
 bool xtml_attr_of(struct xtml_job *j, const json_t *m, const char *key, struct err *e);
-/* The boolean m[key], or value when it is absent or null. */
-bool xtml_bool(const json_t *m, const char *key, bool value, bool *out, struct err *e);
-/* A list m[key] with something in it, else NULL. Another type is an error. */
-bool xtml_list(const json_t *m, const char *key, const json_t **out, struct err *e);
-/* The function of a call, which some write without the "function" around it. */
-const json_t *xtml_function(const json_t *call);
 
 /* ---- parsing ---- */
 

@@ -58,12 +58,12 @@ static bool xtml_part(struct xtml_job *j, const json_t *part, struct err *e)
 
     if (!json_is_object(part))
         return err_set(e, "a part of the content is not an object");
-    if (!xtml_string(part, "type", &type, &n, e))
+    if (!tmpl_get_string(part, "type", &type, &n, e))
         return false;
     medium = type ? xtml_medium(type) : NULL;
     if (medium)
         return err_set(e, "%s input is not supported by a text-only build", medium);
-    if (!xtml_string(part, "text", &text, &n, e))
+    if (!tmpl_get_string(part, "text", &text, &n, e))
         return false;
     if (!text)
         return err_set(e, "a part of the content (type \"%s\") has no text",
@@ -89,13 +89,6 @@ bool xtml_content(struct xtml_job *j, const json_t *content, struct err *e)
 }
 
 /* ---- calls ---- */
-
-const json_t *xtml_function(const json_t *call)
-{
-    const json_t *function = json_object_get(call, "function");
-
-    return function ? function : call;
-}
 
 static const char *xtml_type(const json_t *v)
 {
@@ -173,13 +166,13 @@ static bool xtml_arguments_text(struct xtml_job *j, const char *s, size_t n,
 static bool xtml_one_call(struct xtml_job *j, const json_t *call, size_t number,
                           struct err *e)
 {
-    const json_t *function = xtml_function(call);
+    const json_t *function = tmpl_function(call);
     const json_t *arguments = json_object_get(function, "arguments");
     const char *name;
     size_t n;
     bool ok = true;
 
-    if (!xtml_string(function, "name", &name, &n, e))
+    if (!tmpl_get_string(function, "name", &name, &n, e))
         return false;
     if (!n)
         return err_set(e, "the call has no name");
@@ -228,7 +221,7 @@ static bool xtml_close_said(struct xtml_job *j, const json_t *m, struct err *e)
     const char *state;
     size_t n, i = 0;
 
-    if (!xtml_string(m, "_said_end", &state, &n, e))
+    if (!tmpl_get_string(m, "_said_end", &state, &n, e))
         return false;
     if (!state)
         state = "done";
@@ -278,8 +271,8 @@ static bool xtml_thoughts(struct xtml_job *j, const json_t *m, bool open, bool *
     const char *s;
     size_t n;
 
-    if (!xtml_string(m, "reasoning_content", &s, &n, e) ||
-        (!n && !xtml_string(m, "reasoning", &s, &n, e)))
+    if (!tmpl_get_string(m, "reasoning_content", &s, &n, e) ||
+        (!n && !tmpl_get_string(m, "reasoning", &s, &n, e)))
         return false;
     *more = !open || !xtml_is_empty(json_object_get(m, "content")) ||
             json_array_size(json_object_get(m, "tool_calls"));
@@ -328,10 +321,10 @@ bool xtml_assistant(struct xtml_job *j, const json_t *m, size_t i, struct err *e
 {
     bool said, think_off, open;
 
-    if (!xtml_list(m, "tool_calls", &j->calls, e) ||
-        !xtml_bool(m, "_said", false, &said, e) ||
-        !xtml_bool(m, "_think_off", false, &think_off, e) ||
-        !xtml_bool(m, "_open", false, &open, e))
+    if (!tmpl_get_list(m, "tool_calls", &j->calls, e) ||
+        !tmpl_get_bool(m, "_said", false, &said, e) ||
+        !tmpl_get_bool(m, "_think_off", false, &think_off, e) ||
+        !tmpl_get_bool(m, "_open", false, &open, e))
         return false;
     j->n_results = 0;
     /* Without thinking no past thought is shown, and sampled ids would show it. */

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "templates/internal.h"
 #include "templates/pyjson.h"
 #include "templates/xtml_int.h"
 
@@ -18,7 +19,7 @@ static bool xtml_person(struct xtml_job *j, const json_t *m, const char *role,
 {
     bool open;
 
-    if (!xtml_bool(m, "_open", false, &open, e))
+    if (!tmpl_get_bool(m, "_open", false, &open, e))
         return false;
     xtml_open(j, "message");
     xtml_attr(j, "role", role, strlen(role));
@@ -36,7 +37,7 @@ static bool xtml_system(struct xtml_job *j, const json_t *m, struct err *e)
 {
     const json_t *tools;
 
-    if (!xtml_list(m, "tools", &tools, e))
+    if (!tmpl_get_list(m, "tools", &tools, e))
         return false;
     if (!tools)
         return xtml_person(j, m, "system", e);
@@ -107,14 +108,14 @@ static int xtml_by_position(const void *a, const void *b)
 static bool xtml_result_name(struct xtml_job *j, const struct xtml_result *r,
                              const char **name, size_t *n, struct err *e)
 {
-    if (r->call && !xtml_string(xtml_function(r->call), "name", name, n, e))
+    if (r->call && !tmpl_get_string(tmpl_function(r->call), "name", name, n, e))
         return false;
-    if (!*name && !xtml_string(r->message, "tool", name, n, e))
+    if (!*name && !tmpl_get_string(r->message, "tool", name, n, e))
         return false;
-    if (!*name && !xtml_string(r->message, "name", name, n, e))
+    if (!*name && !tmpl_get_string(r->message, "name", name, n, e))
         return false;
     if (!*name && j->n_results <= json_array_size(j->calls) &&
-        !xtml_string(xtml_function(json_array_get(j->calls, j->n_results - 1)), "name",
+        !tmpl_get_string(tmpl_function(json_array_get(j->calls, j->n_results - 1)), "name",
                      name, n, e))
         return false;
     return *name || err_set(e, "tool message has no resolvable tool name: it needs "
@@ -129,7 +130,7 @@ static bool xtml_one_result(struct xtml_job *j, const struct xtml_result *r,
     bool open;
 
     j->n_results++;
-    if (!xtml_bool(r->message, "_open", false, &open, e))
+    if (!tmpl_get_bool(r->message, "_open", false, &open, e))
         return false;
     if (open)
         return err_set(e, "the model cannot go on in the result of a tool");
@@ -209,7 +210,7 @@ static bool xtml_message(struct xtml_job *j, const json_t *m, size_t i,
     case ROLE_ASSISTANT:
         return xtml_assistant(j, m, i, e);
     default:
-        if (!xtml_string(m, "role", &name, &n, e))
+        if (!tmpl_get_string(m, "role", &name, &n, e))
             return false;
         return err_set(e, "the role \"%s\" is unknown: it is one of system, developer, "
                           "user, assistant and tool", name ? name : "");

@@ -1,5 +1,5 @@
-/* What keys and signals do. Nothing here draws: handlers change the state and set what is to
- * be done in t->todo. */
+/* What keys and signals do. Nothing here draws: handlers change the state and set what
+ * is to be done in t->todo. */
 #include "config.h"
 
 #include <signal.h>
@@ -55,12 +55,23 @@ static bool is_empty(void)
 
 /* ---- the terminal lent out ---- */
 
+static void come_back(struct tui *t)
+{
+    tui_screen_resume();
+    t->todo |= TUI_TODO_MEASURE | TUI_TODO_REPAINT | TUI_TODO_DRAW;
+}
+
 void tui_suspend(struct tui *t)
 {
     tui_screen_pause();
     tui_signals_suspend();
-    tui_screen_resume();
-    t->todo |= TUI_TODO_MEASURE | TUI_TODO_REPAINT | TUI_TODO_DRAW;
+    come_back(t);
+}
+
+void tui_take_again(struct tui *t)
+{
+    tui_screen_pause();
+    come_back(t);
 }
 
 static void edit_elsewhere(struct tui *t, const char *text, size_t n)
@@ -70,13 +81,12 @@ static void edit_elsewhere(struct tui *t, const char *text, size_t n)
 
     tui_screen_pause();
     bool ok = tui_external_edit(text, n, &out, &e);
-    tui_screen_resume();
+    come_back(t);
     if (ok)
         tui_input_set(buf_str(&out), out.n);
     else
         tui_say(t, TUI_BLOCK_ERROR, e.text, strlen(e.text));
     buf_release(&out);
-    t->todo |= TUI_TODO_MEASURE | TUI_TODO_REPAINT | TUI_TODO_DRAW;
 }
 
 /* ---- sending ---- */
@@ -251,8 +261,8 @@ static long page(const struct tui *t)
     return t->view.rows > 2 ? t->view.rows - 1 : 1;
 }
 
-/* Keys that mean one thing on an empty line and another for the editor. Returns whether they
- * were meant for us. */
+/* Keys that mean one thing on an empty line and another for the editor. Returns
+ * whether they were meant for us. */
 static bool act_when_empty(struct tui *t, enum tui_action a)
 {
     if (a == TUI_ACT_BOTTOM && tui_input_wants_escape() && !t->view.away)
@@ -333,7 +343,8 @@ void tui_key_pressed(struct tui *t, const struct tui_key *k)
         paste(t, k);
         return;
     }
-    const struct tui_binding *b = tui_input_takes_any() ? NULL : tui_binding_find(where, k);
+    const struct tui_binding *b =
+        tui_input_takes_any() ? NULL : tui_binding_find(where, k);
     if (!b || b->action != TUI_ACT_INTERRUPT)
         t->leave_us = 0;
     if (b && act_when_empty(t, b->action))

@@ -7,7 +7,8 @@
 
 struct tui_key;
 
-/* The row for a key, or NULL: then the line editor gets it. Never a TUI_ACT_EDITOR row. */
+/* The row for a key, or NULL: then the line editor gets it. Never a TUI_ACT_EDITOR
+ * row. */
 const struct tui_binding *tui_binding_find(enum tui_where where, const struct tui_key *k);
 
 #endif

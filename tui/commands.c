@@ -118,7 +118,8 @@ static bool run_model(struct tui_call *call, struct err *e)
         if (st.state == CHAT_NO_MODEL)
             buf_adds(call->out, "no model is loaded; /model FILE loads one");
         else
-            buf_addf(call->out, "model %s\ndevice %s\ntemplate %s\ncontext %u of %u tokens",
+            buf_addf(call->out,
+                     "model %s\ndevice %s\ntemplate %s\ncontext %u of %u tokens",
                      st.model ? st.model : "-", st.device ? st.device : "-",
                      st.template_name ? st.template_name : "-", (unsigned)st.ctx_used,
                      (unsigned)st.ctx);
@@ -172,13 +173,14 @@ static bool run_edit(struct tui_call *call, struct err *e)
 }
 
 static const struct tui_command commands[] = {
-    { "help", "[NAME]", "list commands and keys, or explain one",
-      TUI_COMPLETE_TOPIC, run_help },
+    { "help", "[NAME]", "list commands and keys, or explain one", TUI_COMPLETE_TOPIC,
+      run_help },
     { "new", "", "begin a new conversation; the old one stays", TUI_COMPLETE_NONE,
       run_new },
-    { "retry", "", "answer anew; the old answer stays in the file",
-      TUI_COMPLETE_NONE, run_retry },
-    { "continue", "", "go on with an answer that was cut", TUI_COMPLETE_NONE, run_continue },
+    { "retry", "", "answer anew; the old answer stays in the file", TUI_COMPLETE_NONE,
+      run_retry },
+    { "continue", "", "go on with an answer that was cut", TUI_COMPLETE_NONE,
+      run_continue },
     { "system", "[TEXT|-]", "show the system message, set it, or remove it with -",
       TUI_COMPLETE_NONE, run_system },
     { "set", "[NAME [VALUE]]", "show all options, show one, or change it",
@@ -186,7 +188,8 @@ static const struct tui_command commands[] = {
     { "model", "[FILE]", "say which model runs, or load another", TUI_COMPLETE_FILE,
       run_model },
     { "think", "", "open or fold the thinking", TUI_COMPLETE_NONE, run_think },
-    { "edit", "", "write the message in $VISUAL or $EDITOR", TUI_COMPLETE_NONE, run_edit },
+    { "edit", "", "write the message in $VISUAL or $EDITOR", TUI_COMPLETE_NONE,
+      run_edit },
     { "save", "FILE", "copy the session so far to a file", TUI_COMPLETE_FILE, run_save },
     { "session", "", "say where this conversation is saved", TUI_COMPLETE_NONE,
       run_session },

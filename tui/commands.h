@@ -25,14 +25,14 @@ enum tui_effect {
 struct tui_call {
     struct chat *chat;
     bool keys;              /* in: the front end has keys, so help tells them */
-    const char *arg;        /* in: what stands behind the name, blanks at both ends cut; */
-    size_t len;             /*     filled in by tui_command_run() */
+    const char *arg;        /* in: what stands behind the name, without the blanks at */
+    size_t len;             /*     both ends; filled in by tui_command_run() */
     struct buf *out;        /* out: lines for the user */
     unsigned effects;       /* out: tui_effect */
 };
 
-/* A line that begins with one slash is a command; with two, it is a message that begins with
- * one. */
+/* A line that begins with one slash is a command; with two, it is a message that
+ * begins with one. */
 bool tui_line_is_command(const char *line, size_t len);
 /* The message in a line that is none: where it begins. */
 const char *tui_line_message(const char *line, size_t *len);

@@ -1,4 +1,5 @@
-/* Completion of slash commands: the command's name, then what its row in the table says. */
+/* Completion of slash commands: the command's name, then what its row in the table
+ * says. */
 #include "config.h"
 
 #include <dirent.h>
@@ -57,7 +58,8 @@ static void offer_values(struct job *j, const char *option, size_t len)
     }
 }
 
-/* Files that go on from what is typed. Hidden ones only for a dot; directories get a slash. */
+/* Files that go on from what is typed. Hidden ones only for a dot; directories get a
+ * slash. */
 static void offer_files(struct job *j)
 {
     const char *slash = j->len ? memrchr(j->word, '/', j->len) : NULL;

@@ -1,7 +1,8 @@
-/* Every cell goes to a column that we computed with tui_cell_next(), never to where curses
- * believes its cursor is, so the columns of a row agree whatever the C library thinks of a
- * character's width. A cluster of several spacing characters, which no curses cell can hold,
- * is drawn as the first of them with its marks, and blanks up to the cluster's width. */
+/* Every cell goes to a column that we computed with tui_cell_next(), never to where
+ * curses believes its cursor is, so the columns of a row agree whatever the C library
+ * thinks of a character's width. A cluster of several spacing characters, which no
+ * curses cell can hold, is drawn as the first of them with its marks, and blanks up to
+ * the cluster's width. */
 #include "config.h"
 
 #include "tui/draw.h"
@@ -45,10 +46,10 @@ static bool is_selector(uint32_t cp)
     return (cp >= 0xFE00 && cp <= 0xFE0F) || (cp >= 0xE0100 && cp <= 0xE01EF);
 }
 
-/* The characters of a cluster that fit a curses cell; *width is what the C library makes of
- * them, which is what curses will count. */
-static void cell_chars(const char *s, const struct utf8_cell *cell, wchar_t out[CCHARW_MAX + 1],
-                       int *width)
+/* The characters of a cluster that fit a curses cell; *width is what the C library
+ * makes of them, which is what curses will count. */
+static void cell_chars(const char *s, const struct utf8_cell *cell,
+                       wchar_t out[CCHARW_MAX + 1], int *width)
 {
     uint32_t points[32];
     size_t n = tui_cell_points(s, cell->bytes, points, sizeof points / sizeof *points);
@@ -92,9 +93,10 @@ static void put_cluster(int y, int x, const char *s, const struct utf8_cell *cel
     }
 }
 
-/* ASCII, and all that is shown in a visible form instead: cut at the edge like any text. */
-static void put_visible(int y, int x, int room, const char *s, const struct utf8_cell *cell,
-                        struct brush b, enum tui_charset cs)
+/* ASCII, and all that is shown in a visible form instead: cut at the edge like any
+ * text. */
+static void put_visible(int y, int x, int room, const char *s,
+                        const struct utf8_cell *cell, struct brush b, enum tui_charset cs)
 {
     buf_reset(&scratch);
     tui_cell_text(&scratch, s, cell, cs);
@@ -171,12 +173,13 @@ static void draw_line(const struct tui_frame *f, int y, const struct tui_line *l
 
     if (line->kind == TUI_LINE_LABEL) {
         tui_block_label(b, f->charset, &label);
-        put_text(y, b->kind == TUI_BLOCK_NAME || !gutter ? 0 : indent - 2, cols, buf_str(&label),
-                 label.n, brush_of(label_style(b)), f->charset);
+        put_text(y, b->kind == TUI_BLOCK_NAME || !gutter ? 0 : indent - 2, cols,
+                 buf_str(&label), label.n, brush_of(label_style(b)), f->charset);
         buf_release(&label);
     } else if (line->kind == TUI_LINE_TEXT) {
         if (gutter)
-            put_string(y, indent - 2, cols, f->charset == TUI_ASCII ? "|" : "\xE2\x94\x82",
+            put_string(y, indent - 2, cols,
+                       f->charset == TUI_ASCII ? "|" : "\xE2\x94\x82",
                        brush_of(TUI_STYLE_GUTTER), f->charset);
         put_text(y, indent, cols, b->text.p + line->from, line->to - line->from,
                  brush_of(text_style(b)), f->charset);
@@ -211,7 +214,8 @@ static void draw_input(const struct tui_frame *f)
     for (int i = 0; i < r->rows && e->top + (size_t)i < e->rows.n; i++) {
         size_t row = e->top + (size_t)i, from = e->rows.start[row];
         size_t to = row + 1 < e->rows.n ? e->rows.start[row + 1] : f->text_len;
-        put_text(r->y + i, f->prompt_cols, r->cols, f->text + from, to - from, b, f->charset);
+        put_text(r->y + i, f->prompt_cols, r->cols, f->text + from, to - from, b,
+                 f->charset);
     }
     int x = f->prompt_cols + e->cursor_col;
     move(r->y + e->cursor_row, x < r->cols ? x : r->cols - 1);

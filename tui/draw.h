@@ -1,8 +1,8 @@
 #ifndef TUI_DRAW_H
 #define TUI_DRAW_H
 
-/* Painting one frame. Reads state and changes none; curses sends only what differs from the
- * frame before. */
+/* Painting one frame. Reads state and changes none; curses sends only what differs
+ * from the frame before. */
 
 #include <stddef.h>
 
@@ -20,7 +20,7 @@ struct tui_frame {
     const struct tui_line *lines;       /* (n_lines) */
     int n_lines;
 
-    const char *mark;                   /* in front of the status: "v 12 new lines"; or "" */
+    const char *mark;                   /* before the status: "v 12 new lines"; or "" */
     const char *status;
     enum tui_style status_style;
 

@@ -54,8 +54,8 @@ size_t tui_edit_down(const char *s, size_t n, size_t at, int goal, enum tui_char
     return from + tui_text_fit(s + from, tui_edit_line_end(s, n, from) - from, goal, cs);
 }
 
-void tui_edit_layout(struct tui_edit_view *v, const char *s, size_t n, size_t at, int cols,
-                     enum tui_charset cs)
+void tui_edit_layout(struct tui_edit_view *v, const char *s, size_t n, size_t at,
+                     int cols, enum tui_charset cs)
 {
     if (cols < 1)
         cols = 1;

@@ -1,7 +1,8 @@
 #ifndef TUI_EDIT_H
 #define TUI_EDIT_H
 
-/* Helpers for the text being edited: clusters, lines, and where the cursor stands. Pure. */
+/* Helpers for the text being edited: clusters, lines, and where the cursor stands.
+ * Pure. */
 
 #include <stddef.h>
 
@@ -15,8 +16,8 @@ size_t tui_edit_left(const char *s, size_t at);
 size_t tui_edit_line_start(const char *s, size_t at);
 size_t tui_edit_line_end(const char *s, size_t n, size_t at);
 
-/* Offset one line up or down, at the same column or the end of a shorter line; goal is the
- * column to aim for. Returns at itself when there is no such line. */
+/* Offset one line up or down, at the same column or the end of a shorter line; goal is
+ * the column to aim for. Returns at itself when there is no such line. */
 size_t tui_edit_up(const char *s, size_t at, int goal, enum tui_charset cs);
 size_t tui_edit_down(const char *s, size_t n, size_t at, int goal, enum tui_charset cs);
 int tui_edit_column(const char *s, size_t at, enum tui_charset cs);
@@ -30,8 +31,8 @@ struct tui_edit_view {
 };
 
 /* Lay out s at cols columns and find the cursor at offset at. */
-void tui_edit_layout(struct tui_edit_view *v, const char *s, size_t n, size_t at, int cols,
-                     enum tui_charset cs);
+void tui_edit_layout(struct tui_edit_view *v, const char *s, size_t n, size_t at,
+                     int cols, enum tui_charset cs);
 /* Then: scroll as little as needed so that the cursor is among rows rows. */
 void tui_edit_scroll(struct tui_edit_view *v, int rows);
 

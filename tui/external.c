@@ -12,34 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-
-static bool write_all(int fd, const char *p, size_t n)
-{
-    while (n) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        p += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
-static bool read_all(int fd, struct buf *out)
-{
-    for (;;) {
-        buf_reserve(out, 65536);
-        ssize_t n = read(fd, out->p + out->n, 65536);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n == 0;
-        out->n += (size_t)n;
-        out->p[out->n] = '\0';
-    }
-}
+#include "base/file.h"
 
 /* The variables hold a command, not a file name: a shell takes it apart. */
 static bool run(const char *editor, const char *path, struct err *e)
@@ -93,12 +66,12 @@ bool tui_external_edit(const char *text, size_t n, struct buf *out, struct err *
         buf_release(&path);
         return false;
     }
-    if (!write_all(fd, text, n))
+    if (!file_write_all(fd, text, n))
         err_set(e, "cannot write %s: %s", path.p, strerror(errno));
     else if (run(choose_editor(), path.p, e)) {
         /* Editors often write a new file under the old name: open it again. */
         int again = open(path.p, O_RDONLY | O_CLOEXEC);
-        ok = again >= 0 && read_all(again, out);
+        ok = again >= 0 && file_read_all(again, out);
         if (!ok)
             err_set(e, "cannot read %s: %s", path.p, strerror(errno));
         if (again >= 0)

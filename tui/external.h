@@ -9,8 +9,8 @@
 struct buf;
 struct err;
 
-/* Run $VISUAL, $EDITOR or vi on a private file with text; out is what was saved, without the
- * newlines at its end. */
+/* Run $VISUAL, $EDITOR or vi on a private file with text; out is what was saved,
+ * without the newlines at its end. */
 bool tui_external_edit(const char *text, size_t n, struct buf *out, struct err *e);
 
 #endif

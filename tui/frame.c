@@ -1,5 +1,5 @@
-/* One frame from the state: the panes are placed, the visible rows chosen, the texts of the
- * status line made, and all of it handed to draw.c. */
+/* One frame from the state: the panes are placed, the visible rows chosen, the texts
+ * of the status line made, and all of it handed to draw.c. */
 #include "config.h"
 
 #include <string.h>
@@ -13,14 +13,14 @@
 
 enum { COUNT_LIMIT = 10000 };       /* rows below are counted no further */
 
-/* The prompt and the text of the editor, wrapped. Readline's own prompt, of a search, stands
- * in front of the text in its place. */
+/* The prompt and the text of the editor, wrapped. Readline's own prompt, of a search,
+ * stands in front of the text in its place. */
 static void lay_out_input(struct tui *t, struct tui_frame *f)
 {
     const char *own = tui_input_prompt();
     size_t n, at;
 
-    f->prompt = own ? own : t->charset == TUI_ASCII ? "> " : "\xE2\x9D\xAF ";       /* ❯ */
+    f->prompt = own ? own : t->charset == TUI_ASCII ? "> " : "\xE2\x9D\xAF ";     /* ❯ */
     f->prompt_cols = tui_layout_prompt_cols(t->cols);
     if (own) {
         int want = tui_text_width(own, strlen(own), t->charset);
@@ -48,7 +48,8 @@ static void make_status(struct tui *t, struct tui_frame *f)
     buf_reset(&t->status);
     if (t->view.away) {
         size_t fresh = tui_view_new_rows(&t->view, &t->transcript);
-        size_t below = fresh ? 0 : tui_view_rows_below(&t->view, &t->transcript, COUNT_LIMIT);
+        size_t below =
+            fresh ? 0 : tui_view_rows_below(&t->view, &t->transcript, COUNT_LIMIT);
         tui_status_away(fresh, below, COUNT_LIMIT, t->charset, &t->mark);
         room -= tui_text_width(t->mark.p, t->mark.n, t->charset) + 2;
     }

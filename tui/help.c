@@ -26,8 +26,8 @@ void tui_help_all(bool keys, struct buf *out)
         buf_addf(out, "\n  %-*s %s", COMMAND_COLS, head, c->help);
     }
     if (!keys) {
-        buf_adds(out, "\nA message begins with // to begin with a slash. A line that ends with "
-                      "a backslash goes on in the next one.");
+        buf_adds(out, "\nA message begins with // to begin with a slash. A backslash at the "
+                      "end of a line\ngoes on in the next one.");
         return;
     }
     buf_adds(out, "\nKeys");
@@ -47,7 +47,8 @@ void tui_help_all(bool keys, struct buf *out)
 
 static void help_option(const struct chat_option *o, struct buf *out)
 {
-    buf_addf(out, "%s%s%s\n%s", o->name, o->arg ? " " : "", o->arg ? o->arg : "", o->help);
+    buf_addf(out, "%s%s%s\n%s", o->name, o->arg ? " " : "", o->arg ? o->arg : "",
+             o->help);
     if (o->type == CHAT_OPT_CHOICE)
         buf_addf(out, "\none of %s", o->choices);
     else if (o->type == CHAT_OPT_INT || o->type == CHAT_OPT_FLOAT)
@@ -76,6 +77,8 @@ bool tui_help_topic(const char *name, size_t len, struct buf *out, struct err *e
         help_option(o, out);
         return true;
     }
-    return err_set_kind(e, ERR_USAGE, "there is no command and no option %.*s; /help lists the "
-                        "commands and /set the options", (int)len, name);
+    return err_set_kind(e, ERR_USAGE,
+                        "there is no command and no option %.*s; /help lists the "
+                        "commands and /set the options",
+                        (int)len, name);
 }

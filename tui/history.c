@@ -1,9 +1,10 @@
-/* File format: an entry a line, with a backslash written as \\, a newline as \n and a carriage
- * return as \r, so the file is text that grep can search and that any editor can clean.
+/* File format: an entry a line, with a backslash written as \\, a newline as \n and a
+ * carriage return as \r, so the file is text that grep can search and that any editor
+ * can clean.
  *
- * Appending takes an exclusive lock. Cutting the file writes a new one beside it and renames
- * it, holding the lock of the old one; a program that waited for that lock sees that the
- * name now means another file and opens again. */
+ * Appending takes an exclusive lock. Cutting the file writes a new one beside it and
+ * renames it, holding the lock of the old one; a program that waited for that lock
+ * sees that the name now means another file and opens again. */
 #include "config.h"
 
 #include "tui/history.h"
@@ -19,6 +20,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/file.h"
 #include "base/mem.h"
 
 enum {
@@ -121,41 +123,13 @@ static int open_locked(const char *path, int flags)
             if (stat(path, &by_name) == 0 && by_fd.st_ino == by_name.st_ino &&
                 by_fd.st_dev == by_name.st_dev)
                 return fd;
-            close(fd);          /* it was cut meanwhile: the name means another file now */
+            close(fd);          /* cut meanwhile: the name is another file's now */
             continue;
         }
         int saved = errno;
         close(fd);
         errno = saved;
         return -1;
-    }
-}
-
-static bool write_all(int fd, const char *p, size_t n)
-{
-    while (n) {
-        ssize_t done = write(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return false;
-        p += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
-static bool read_all(int fd, struct buf *out)
-{
-    for (;;) {
-        buf_reserve(out, 65536);
-        ssize_t n = read(fd, out->p + out->n, 65536);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n == 0;
-        out->n += (size_t)n;
-        out->p[out->n] = '\0';
     }
 }
 
@@ -170,7 +144,7 @@ static bool rewrite(struct tui_history *h, struct err *e)
         escape(&text, h->v[i]);
     int fd = open(name.p, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd >= 0) {
-        ok = write_all(fd, buf_str(&text), text.n) && fsync(fd) == 0;
+        ok = file_write_all(fd, buf_str(&text), text.n) && fsync(fd) == 0;
         ok = close(fd) == 0 && ok && rename(name.p, h->path) == 0;
     }
     if (!ok) {
@@ -194,7 +168,7 @@ bool tui_history_load(struct tui_history *h, const char *path, struct err *e)
     if (fd < 0)
         return errno == ENOENT ||
                err_set(e, "cannot read the history %s: %s", path, strerror(errno));
-    if (!read_all(fd, &text))
+    if (!file_read_all(fd, &text))
         ok = err_set(e, "cannot read the history %s: %s", path, strerror(errno));
     for (size_t at = 0; at < text.n; lines++) {
         const char *nl = memchr(text.p + at, '\n', text.n - at);
@@ -228,7 +202,7 @@ bool tui_history_add(struct tui_history *h, const char *text, struct err *e)
     struct buf line = {0};
     escape(&line, text);
     int fd = open_locked(h->path, O_WRONLY | O_APPEND | O_CREAT);
-    bool ok = fd >= 0 && write_all(fd, line.p, line.n);
+    bool ok = fd >= 0 && file_write_all(fd, line.p, line.n);
     if (!ok)
         err_set(e, "cannot write the history %s: %s", h->path, strerror(errno));
     if (fd >= 0)

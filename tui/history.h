@@ -25,16 +25,16 @@ struct tui_history {
 bool tui_history_load(struct tui_history *h, const char *path, struct err *e);
 void tui_history_release(struct tui_history *h);
 
-/* Keep an entry, unless it is blank, begins with a space, or repeats the last one. An older
- * copy goes. Ends walking. False when the file could not be written: the entry is kept in
- * memory all the same. */
+/* Keep an entry, unless it is blank, begins with a space, or repeats the last one. An
+ * older copy goes. Ends walking. False when the file could not be written: the entry
+ * is kept in memory all the same. */
 bool tui_history_add(struct tui_history *h, const char *text, struct err *e);
 
 /* Forget the draft and what became of entries: the next walk starts at the end. */
 void tui_history_rest(struct tui_history *h);
 
-/* Walk: current is what the editor shows now and comes back when one returns to its entry.
- * Returns the text to show, or NULL at either end. */
+/* Walk: current is what the editor shows now and comes back when one returns to its
+ * entry. Returns the text to show, or NULL at either end. */
 const char *tui_history_move(struct tui_history *h, const char *current, size_t to);
 const char *tui_history_prev(struct tui_history *h, const char *current);
 const char *tui_history_next(struct tui_history *h, const char *current);

@@ -1,13 +1,14 @@
-/* Readline edits, and nothing else: it neither reads the terminal nor writes to it nor knows
- * a signal. Keys come from keys.c as whole sequences and are put in a queue that
- * rl_getc_function empties; so readline's key timeouts never matter and its bindings, also
- * those of the user's inputrc, work unchanged. Drawing reads rl_line_buffer, rl_point and
- * rl_display_prompt.
+/* Readline edits, and nothing else: it neither reads the terminal nor writes to it nor
+ * knows a signal. Keys come from keys.c as whole sequences and are put in a queue that
+ * rl_getc_function empties; so readline's key timeouts never matter and its bindings,
+ * also those of the user's inputrc, work unchanged. Drawing reads rl_line_buffer,
+ * rl_point and rl_display_prompt.
  *
- * Some of readline's commands know characters but not clusters, and one long line but not
- * several. A key bound to one of them is given to a command of ours instead. That happens by
- * feeding readline a key sequence of our own, OURS and a letter, rather than by calling the
- * function: so undo groups, the kill ring and numeric arguments stay right.
+ * Some of readline's commands know characters but not clusters, and one long line but
+ * not several. A key bound to one of them is given to a command of ours instead. That
+ * happens by feeding readline a key sequence of our own, OURS and a letter, rather
+ * than by calling the function: so undo groups, the kill ring and numeric arguments
+ * stay right.
  *
  * The history is ours (history.h); readline's list is a copy of it for its searches. */
 #include "config.h"
@@ -422,7 +423,8 @@ static enum tui_action run_bound(const struct tui_key *k, rl_command_func_t *f)
                 feed_ours(replacements[i].letter);
                 return TUI_ACT_EDITOR;
             }
-    raw_next = f == rl_quoted_insert || f == rl_char_search || f == rl_backward_char_search;
+    raw_next =
+        f == rl_quoted_insert || f == rl_char_search || f == rl_backward_char_search;
     if (f == rl_reverse_search_history || f == rl_forward_search_history)
         history_set_pos((int)history.at);
     feed(k->bytes, k->n);

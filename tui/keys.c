@@ -3,7 +3,8 @@
  *   c                    a character, UTF-8; 01..1A are Ctrl with a letter
  *   ESC c                Alt with that character
  *   ESC [ n ; m L        L in A..D F H P..S: cursor keys, Home, End, F1..F4
- *   ESC [ n ; m ~        n: 1 7 Home, 2 Insert, 3 Delete, 4 8 End, 5 PgUp, 6 PgDn, 11.. F-keys
+ *   ESC [ n ; m ~        n: 1 7 Home, 2 Insert, 3 Delete, 4 8 End, 5 PgUp, 6 PgDn,
+ *                        11.. F-keys
  *   ESC [ n ; m u        the character n (CSI u, kitty)
  *   ESC [ 27 ; m ; n ~   the same, xterm's modifyOtherKeys
  *   ESC [ [ L            F1..F5 of the Linux console
@@ -15,9 +16,10 @@
  *
  * A lone ESC is a key only after the ESC delay.
  *
- * A paste may contain its own end marker, and a hostile page counts on it: what follows would
- * be taken for typing. Terminals send a paste in one go, so the end is the last marker
- * before a pause, not the first one. Markers inside are part of the text and are shown. */
+ * A paste may contain its own end marker, and a hostile page counts on it: what
+ * follows would be taken for typing. Terminals send a paste in one go, so the end is
+ * the last marker before a pause, not the first one. Markers inside are part of the
+ * text and are shown. */
 #include "config.h"
 
 #include "tui/keys.h"
@@ -205,7 +207,7 @@ static struct parsed parse_csi(const char *s, size_t n)
         if (v[0] == 27 && nv == 2)
             old_form(&p, v[2], mods);
         else
-            p.code = v[0] == 200 ? (uint32_t)TUI_KEY_PASTE : number_key(v[0]), p.mods = mods;
+            p.code = v[0] == 200 ? TUI_KEY_PASTE : number_key(v[0]), p.mods = mods;
         break;
     case 'u':
         old_form(&p, v[0], mods);
@@ -285,7 +287,7 @@ static struct parsed parse_cut(const char *s, size_t n)
     if (n == 2 && s[1] == ESC)
         return (struct parsed){ .used = 2, .code = TUI_KEY_ESC, .mods = TUI_MOD_ALT };
     if (n == 2)
-        return (struct parsed){ .used = 2, .code = (unsigned char)s[1], .mods = TUI_MOD_ALT };
+        return (struct parsed){ .used = 2, .code = (uint32_t)s[1], .mods = TUI_MOD_ALT };
     return (struct parsed){ .used = n, .code = TUI_KEY_UNKNOWN };
 }
 

@@ -1,8 +1,8 @@
 #ifndef TUI_KEYS_H
 #define TUI_KEYS_H
 
-/* Keys: the byte stream of a terminal to keys and pastes. Pure: bytes come in by feed, time
- * comes in as "nothing arrived for the ESC delay". keys.c tells the sequences. */
+/* Keys: the byte stream of a terminal to keys and pastes. Pure: bytes come in by feed,
+ * time comes in as "nothing arrived for the ESC delay". keys.c tells the sequences. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,8 +28,8 @@ enum tui_mod { TUI_MOD_SHIFT = 1, TUI_MOD_ALT = 2, TUI_MOD_CTRL = 4 };
 struct tui_key {
     uint32_t code;
     unsigned mods;
-    const char *bytes;      /* (n) what the line editor should read for it; for a paste its
-                               text, newlines as \n. Valid until the next call */
+    const char *bytes;      /* (n) what the line editor should read for it; the text of a
+                               paste, newlines as \n. Valid until the next call */
     size_t n;
 };
 
@@ -45,8 +45,8 @@ struct tui_keys {
 
 void tui_keys_feed(struct tui_keys *k, const void *p, size_t n);
 
-/* Take the next key. quiet: the ESC delay has passed since the last byte, so what waits for
- * more bytes is complete as it is. False when there is none (yet). */
+/* Take the next key. quiet: the ESC delay has passed since the last byte, so what
+ * waits for more bytes is complete as it is. False when there is none (yet). */
 enum tui_keys_time { TUI_KEYS_BUSY, TUI_KEYS_QUIET };
 bool tui_keys_next(struct tui_keys *k, enum tui_keys_time t, struct tui_key *out);
 

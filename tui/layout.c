@@ -1,6 +1,6 @@
-/* From top to bottom: transcript, status, input. The status line is also what separates the
- * two, so no row is spent on a rule. When rows get scarce the transcript goes first, then the
- * status: a line to type in is the least a chat can have. */
+/* From top to bottom: transcript, status, input. The status line is also what
+ * separates the two, so no row is spent on a rule. When rows get scarce the transcript
+ * goes first, then the status: a line to type in is the least a chat can have. */
 #include "config.h"
 
 #include "tui/layout.h"

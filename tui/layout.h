@@ -1,8 +1,8 @@
 #ifndef TUI_LAYOUT_H
 #define TUI_LAYOUT_H
 
-/* Where the panes stand. A pure function from the size of the screen and what wants room to
- * rectangles; tested without a terminal. Any size down to 1x1 gives something. */
+/* Where the panes stand. A pure function from the size of the screen and what wants
+ * room to rectangles; tested without a terminal. Any size down to 1x1 gives something. */
 
 struct tui_rect {
     int y, x, rows, cols;       /* rows or cols 0: not shown */

@@ -1,9 +1,11 @@
 /* The append-only twin of the screen. Each line of input is a message or a command; a
- * backslash at its end joins the next line. Input waits while an answer is being written.
+ * backslash at its end joins the next line. Input waits while an answer is being
+ * written.
  *
- * stdout carries the conversation, stderr what is said about it. Bytes of the model are made
- * visible for a terminal and left as they are for a file. When stdin is no terminal the
- * user's lines are printed too, so that the output is the whole conversation. */
+ * stdout carries the conversation, stderr what is said about it. Bytes of the model
+ * are made visible for a terminal and left as they are for a file. When stdin is no
+ * terminal the user's lines are printed too, so that the output is the whole
+ * conversation. */
 #include "config.h"
 
 #include "tui/tui.h"
@@ -145,7 +147,9 @@ static void note(struct plain *p, const char *who, const char *text)
 
 static const char *channel_word(int ch)
 {
-    return ch == CHAT_CH_THINK ? "thinking" : ch == CHAT_CH_TOOL ? "tool call" : "assistant";
+    return ch == CHAT_CH_THINK  ? "thinking"
+           : ch == CHAT_CH_TOOL ? "tool call"
+                                : "assistant";
 }
 
 static void end_stretch(struct plain *p)
@@ -210,7 +214,8 @@ static void print_call(struct plain *p, const struct chat_event *ev)
 
     if (ev->call.name)
         buf_addf(&text, "%s ", ev->call.name);
-    buf_adds(&text, ev->call.arguments ? ev->call.arguments : ev->call.raw ? ev->call.raw : "");
+    if (ev->call.arguments || ev->call.raw)
+        buf_adds(&text, ev->call.arguments ? ev->call.arguments : ev->call.raw);
     if (ev->call.error)
         buf_addf(&text, " (error at byte %zu: %s)", ev->call.error_at, ev->call.error);
     say(p, STDOUT_FILENO, ev->type == CHAT_EV_TOOL_CALL ? "tool call" : "tool result",
@@ -220,7 +225,8 @@ static void print_call(struct plain *p, const struct chat_event *ev)
 
 static void print_message(struct plain *p, const struct chat_event *ev)
 {
-    static const char *const words[] = { [CHAT_ROLE_SYSTEM] = "system", [CHAT_ROLE_USER] = "you",
+    static const char *const words[] = { [CHAT_ROLE_SYSTEM] = "system",
+                                         [CHAT_ROLE_USER] = "you",
                                          [CHAT_ROLE_ASSISTANT] = "assistant",
                                          [CHAT_ROLE_TOOL] = "tool" };
 
@@ -266,7 +272,8 @@ static void print_event(struct plain *p, const struct chat_event *ev)
         print_token(p, ev);
         return;
     }
-    if (ev->type == CHAT_EV_STATUS || ev->type == CHAT_EV_PROMPT || ev->type == CHAT_EV_SESSION)
+    if (ev->type == CHAT_EV_STATUS || ev->type == CHAT_EV_PROMPT ||
+        ev->type == CHAT_EV_SESSION)
         return;
     flush(p, STDOUT_FILENO);
     end_stretch(p);
@@ -465,7 +472,8 @@ int tui_plain(struct chat *c, const struct chat_settings *s, struct err *e)
     setlocale(LC_CTYPE, "");
     if (s->ascii || strcmp(nl_langinfo(CODESET), "UTF-8"))
         p.charset = TUI_ASCII;
-    if (!tui_signals_start(TUI_SIG_INTERRUPT | TUI_SIG_TERMINATE | TUI_SIG_HANGUP, NULL, e))
+    unsigned signals = TUI_SIG_INTERRUPT | TUI_SIG_TERMINATE | TUI_SIG_HANGUP;
+    if (!tui_signals_start(signals, NULL, e))
         return ERR_FAILED;
     take_events(&p);
     while (!p.leave) {

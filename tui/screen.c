@@ -1,9 +1,10 @@
-/* What is switched on is switched off again on every way out: by tui_screen_stop() on the
- * usual ones, by tui_screen_rescue() on the others. The bytes for the latter are collected
- * from terminfo when the screen starts, because a signal handler may only write(2).
+/* What is switched on is switched off again on every way out: by tui_screen_stop() on
+ * the usual ones, by tui_screen_rescue() on the others. The bytes for the latter are
+ * collected from terminfo when the screen starts, because a signal handler may only
+ * write(2).
  *
- * curses does output only. Input is read and decoded by the loop: curses would swallow a
- * paste key by key. */
+ * curses does output only. Input is read and decoded by the loop: curses would swallow
+ * a paste key by key. */
 #include "config.h"
 
 #include "tui/screen.h"

@@ -28,8 +28,8 @@ void tui_screen_repaint(void);
 
 bool tui_screen_has_color(void);
 
-/* Give the terminal back with async-signal-safe calls only: for fatal signals and for the end
- * of memory. */
+/* Give the terminal back with async-signal-safe calls only: for fatal signals and for
+ * the end of memory. */
 void tui_screen_rescue(void);
 
 #endif

@@ -15,7 +15,8 @@ static const struct {
     int number;
     unsigned bit;
 } caught[] = {
-    { SIGWINCH, TUI_SIG_RESIZE }, { SIGTSTP, TUI_SIG_SUSPEND }, { SIGINT, TUI_SIG_INTERRUPT },
+    { SIGWINCH, TUI_SIG_RESIZE },   { SIGTSTP, TUI_SIG_SUSPEND },
+    { SIGCONT, TUI_SIG_CONTINUE },  { SIGINT, TUI_SIG_INTERRUPT },
     { SIGTERM, TUI_SIG_TERMINATE }, { SIGHUP, TUI_SIG_HANGUP },
 };
 static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT };
@@ -27,7 +28,7 @@ static volatile sig_atomic_t came[CAUGHT];
 static struct sigaction old_caught[CAUGHT], old_fatal[FATAL], old_pipe;
 static bool is_caught[CAUGHT];
 static void (*rescue_terminal)(void);
-static char fatal_stack[64 * 1024];     /* a stack overflow must be reported from elsewhere */
+static char fatal_stack[64 * 1024];     /* for the handler of a stack overflow */
 
 static void on_signal(int number)
 {
@@ -41,8 +42,8 @@ static void on_signal(int number)
     errno = saved;
 }
 
-/* The old action comes back first: the default one ends the program and leaves a core, and a
- * sanitizer's tells its story, on a terminal that can show it. */
+/* The old action comes back first: the default one ends the program and leaves a core,
+ * and a sanitizer's tells its story, on a terminal that can show it. */
 static void on_fatal(int number)
 {
     if (rescue_terminal)
@@ -128,8 +129,8 @@ unsigned tui_signals_take(void)
     return bits;
 }
 
-/* In an orphaned process group, where no shell could wake us, the kernel drops the signal and
- * we simply go on. */
+/* In an orphaned process group, where no shell could wake us, the kernel drops the
+ * signal and we simply go on. */
 void tui_signals_suspend(void)
 {
     struct sigaction ours;
@@ -140,4 +141,7 @@ void tui_signals_suspend(void)
     install(SIGTSTP, SIG_DFL, 0, &ours);
     raise(SIGTSTP);
     sigaction(SIGTSTP, &ours, NULL);
+    for (int i = 0; i < CAUGHT; i++)
+        if (caught[i].number == SIGCONT)
+            came[i] = 0;        /* the caller knows */
 }

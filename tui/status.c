@@ -1,5 +1,5 @@
-/* The fields stand in reading order, each with a rank; on a narrow screen fields go by rank,
- * the highest first. */
+/* The fields stand in reading order, each with a rank; on a narrow screen fields go by
+ * rank, the highest first. */
 #include "config.h"
 
 #include "tui/status.h"

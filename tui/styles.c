@@ -1,4 +1,5 @@
-/* Colour is never the only sign: names, labels and "error:" say in words what they are. */
+/* Colour is never the only sign: names, labels and "error:" say in words what they
+ * are. */
 #include "config.h"
 
 #include "tui/styles.h"

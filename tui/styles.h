@@ -1,8 +1,9 @@
 #ifndef TUI_STYLES_H
 #define TUI_STYLES_H
 
-/* Styles by meaning. The table says what a meaning looks like; code names the meaning and
- * never a colour. Colours are the terminal's own first eight, so they fit its background. */
+/* Styles by meaning. The table says what a meaning looks like; code names the meaning
+ * and never a colour. Colours are the terminal's own first eight, so they fit its
+ * background. */
 
 #include <stddef.h>
 

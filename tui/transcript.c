@@ -1,7 +1,7 @@
-/* Blocks from events. A message opens with a NAME block; its tokens then fill a block for
- * each run of one channel. Notes may be appended while an answer is being written: the answer
- * goes on in its own block above them, because a sentence must not be torn apart by a help
- * text. */
+/* Blocks from events. A message opens with a NAME block; its tokens then fill a block
+ * for each run of one channel. Notes may be appended while an answer is being written:
+ * the answer goes on in its own block above them, because a sentence must not be torn
+ * apart by a help text. */
 #include "config.h"
 
 #include "tui/transcript.h"
@@ -51,7 +51,8 @@ static bool is_blank(const struct buf *b)
     return true;
 }
 
-/* The growing block is complete. Models that do not think say so with an empty thought. */
+/* The growing block is complete. Models that do not think say so with an empty
+ * thought. */
 static void finish(struct tui_transcript *t)
 {
     if (!is_live(t))
@@ -61,7 +62,8 @@ static void finish(struct tui_transcript *t)
     b->hidden = is_blank(&b->text);
 }
 
-static struct tui_block *push(struct tui_transcript *t, enum tui_block_kind kind, int message)
+static struct tui_block *push(struct tui_transcript *t, enum tui_block_kind kind,
+                              int message)
 {
     MEM_GROW(t->v, t->cap, t->n + 1);
     t->v[t->n] = (struct tui_block){ .kind = kind, .message = message };
@@ -131,8 +133,8 @@ static void take_message(struct tui_transcript *t, const struct chat_event *ev)
     if (!ev->msg.len)
         return;
     bool result = ev->msg.role == CHAT_ROLE_TOOL;
-    struct tui_block *b = push_text(t, result ? TUI_BLOCK_RESULT : TUI_BLOCK_TEXT, ev->message,
-                                    ev->msg.text, ev->msg.len);
+    struct tui_block *b = push_text(t, result ? TUI_BLOCK_RESULT : TUI_BLOCK_TEXT,
+                                    ev->message, ev->msg.text, ev->msg.len);
     if (result && ev->msg.name)
         b->title = xstrdup(ev->msg.name);
 }
@@ -148,8 +150,8 @@ static bool is_note(const struct tui_block *b)
     return b->kind == TUI_BLOCK_NOTE || b->kind == TUI_BLOCK_ERROR;
 }
 
-/* An answer that was cut and goes on: its last block grows again and what was said about the
- * cut no longer holds. */
+/* An answer that was cut and goes on: its last block grows again and what was said
+ * about the cut no longer holds. */
 static bool reopen(struct tui_transcript *t, enum tui_block_kind kind, int message)
 {
     size_t i = t->n;
@@ -172,7 +174,8 @@ static void take_span(struct tui_transcript *t, const struct chat_event *ev,
 {
     enum tui_block_kind kind = kind_of(span->ch);
 
-    if (!is_live(t) || t->v[t->live].message != ev->message || t->v[t->live].kind != kind) {
+    if (!is_live(t) || t->v[t->live].message != ev->message ||
+        t->v[t->live].kind != kind) {
         finish(t);
         if (!reopen(t, kind, ev->message)) {
             struct tui_block *b = push(t, kind, ev->message);
@@ -237,6 +240,8 @@ static void take_call(struct tui_transcript *t, const struct chat_event *ev)
     else if (ev->call.raw)
         buf_adds(&b->text, ev->call.raw);
     if (ev->call.error) {
+        while (b->text.n && b->text.p[b->text.n - 1] == '\n')
+            buf_truncate(&b->text, b->text.n - 1);
         if (b->text.n)
             buf_addc(&b->text, '\n');
         buf_addf(&b->text, "error at byte %zu: %s", ev->call.error_at, ev->call.error);
@@ -273,7 +278,8 @@ static bool take_stop(struct tui_transcript *t, const struct chat_event *ev)
 
     finish(t);
     if (text)
-        push_text(t, bad ? TUI_BLOCK_ERROR : TUI_BLOCK_NOTE, ev->message, text, strlen(text));
+        push_text(t, bad ? TUI_BLOCK_ERROR : TUI_BLOCK_NOTE, ev->message, text,
+                  strlen(text));
     return true;
 }
 

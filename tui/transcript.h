@@ -3,11 +3,11 @@
 
 /* The transcript: what the events said, as blocks to be read from top to bottom. Pure.
  *
- * A block holds the exact bytes of one stretch of one message, and marks that tell for every
- * byte which token it came from. Blocks are only ever appended, and only the live one grows,
- * until CHAT_EV_RESET empties the transcript; so (block, byte offset) names a place for good.
- * How wide a screen is, is not known here: view.h lays the blocks out and keeps its rows in
- * them. */
+ * A block holds the exact bytes of one stretch of one message, and marks that tell for
+ * every byte which token it came from. Blocks are only ever appended, and only the
+ * live one grows, until CHAT_EV_RESET empties the transcript; so (block, byte offset)
+ * names a place for good. How wide a screen is, is not known here: view.h lays the
+ * blocks out and keeps its rows in them. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ struct tui_transcript {
     size_t n, cap;
     size_t live;            /* index of the growing block, if that is live */
     bool fold;              /* new thinking starts folded */
-    char *model;            /* name of the model that speaks, foreign bytes; NULL: not known */
+    char *model;            /* name of the one that speaks, foreign bytes; NULL: unknown */
 };
 
 void tui_transcript_release(struct tui_transcript *t);

@@ -1,7 +1,7 @@
-/* The loop of the full screen. There is one place that waits: poll() on the terminal, the
- * chat's wake pipe and the signal pipe. Whatever comes changes the state; a frame is drawn
- * when something to be seen changed, at most once in FRAME_US, so a thousand small tokens
- * cost sixty frames. With nothing to do nothing wakes us.
+/* The loop of the full screen. There is one place that waits: poll() on the terminal,
+ * the chat's wake pipe and the signal pipe. Whatever comes changes the state; a frame
+ * is drawn when something to be seen changed, at most once in FRAME_US, so a thousand
+ * small tokens cost sixty frames. With nothing to do nothing wakes us.
  *
  * The transcript keeps no truth of its own: it is what the events said since the last
  * CHAT_EV_RESET. */
@@ -34,7 +34,8 @@ enum { FRAME_US = 16000, READ_MAX = 65536, ESCAPE_MS = 25, ESCAPE_MS_MAX = 2000 
 
 static void greet(struct tui *t)
 {
-    static const char text[] = "Type a message and press Enter. /help lists commands and keys.";
+    static const char text[] =
+        "Type a message and press Enter. /help lists commands and keys.";
 
     if (!t->transcript.n)
         tui_transcript_note(&t->transcript, TUI_BLOCK_NOTE, text, sizeof text - 1);
@@ -106,6 +107,8 @@ static void take_signals(struct tui *t)
     }
     if (came & TUI_SIG_SUSPEND)
         tui_suspend(t);
+    if (came & TUI_SIG_CONTINUE)
+        tui_take_again(t);
     if (came & TUI_SIG_RESIZE)
         t->todo |= TUI_TODO_MEASURE | TUI_TODO_DRAW;
 }
@@ -238,8 +241,9 @@ int tui_run(struct chat *c, const struct chat_settings *s, struct err *e)
         t.charset = TUI_ASCII;
     t.view.charset = t.charset;
     t.transcript.fold = s->fold_thinking;
-    if (!tui_signals_start(TUI_SIG_RESIZE | TUI_SIG_SUSPEND | TUI_SIG_INTERRUPT |
-                               TUI_SIG_TERMINATE | TUI_SIG_HANGUP, tui_screen_rescue, e))
+    unsigned signals = TUI_SIG_RESIZE | TUI_SIG_SUSPEND | TUI_SIG_CONTINUE |
+                       TUI_SIG_INTERRUPT | TUI_SIG_TERMINATE | TUI_SIG_HANGUP;
+    if (!tui_signals_start(signals, tui_screen_rescue, e))
         return ERR_FAILED;
     start_input(&t, s);
     if (tui_screen_start(choose_color(s), e)) {

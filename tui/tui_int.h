@@ -45,7 +45,7 @@ struct tui {
     struct buf mark, status;    /* texts of the frame */
     bool waiting;               /* the chat has a job and CHAT_EV_READY did not come */
     bool stopping;              /* ... and the user asked it to stop */
-    long long leave_us;         /* Ctrl-C on an empty line; again within two seconds leaves */
+    long long leave_us;         /* Ctrl-C on an empty line; again soon leaves */
 
     unsigned todo;              /* tui_todo */
     bool leave;
@@ -62,6 +62,7 @@ bool tui_is_busy(struct tui *t);
 void tui_key_pressed(struct tui *t, const struct tui_key *k);
 void tui_interrupt(struct tui *t);
 void tui_suspend(struct tui *t);
+void tui_take_again(struct tui *t);      /* the terminal, when others had stopped us */
 
 /* frame.c */
 void tui_draw_frame(struct tui *t);

@@ -1,6 +1,6 @@
-/* Rows are counted inside blocks: first those above the text (a blank, a label), then those
- * of the text. Moving is walking from block to block, so a step costs what it passes and not
- * what the transcript holds. */
+/* Rows are counted inside blocks: first those above the text (a blank, a label), then
+ * those of the text. Moving is walking from block to block, so a step costs what it
+ * passes and not what the transcript holds. */
 #include "config.h"
 
 #include "tui/view.h"
@@ -30,7 +30,8 @@ int tui_block_indent(const struct tui_block *b, int cols)
 
 /* ---- rows of one block ---- */
 
-/* The text without blank lines at its ends and, while it grows, without half a character. */
+/* The text without blank lines at its ends and, while it grows, without half a
+ * character. */
 static void readable(const struct tui_block *b, size_t *from, size_t *to)
 {
     const char *s = buf_str(&b->text);
@@ -43,6 +44,9 @@ static void readable(const struct tui_block *b, size_t *from, size_t *to)
     for (size_t i = 0; i < end && strchr(" \t\r\n", s[i]) && s[i]; i++)
         if (s[i] == '\n')
             *from = i + 1;
+    /* Many vocabularies begin a text with a blank. More than one is meant. */
+    if (*from + 1 < end && s[*from] == ' ' && s[*from + 1] != ' ')
+        ++*from;
 }
 
 static size_t text_rows(const struct tui_view *v, struct tui_block *b)
@@ -94,14 +98,16 @@ static bool has_gap(const struct tui_view *v, const struct tui_transcript *t, si
     return false;
 }
 
-static size_t deco_rows(const struct tui_view *v, const struct tui_transcript *t, size_t i)
+static size_t deco_rows(const struct tui_view *v, const struct tui_transcript *t,
+                        size_t i)
 {
     if (!is_shown(v, &t->v[i]))
         return 0;
     return (size_t)has_gap(v, t, i) + (size_t)tui_block_has_label(&t->v[i]);
 }
 
-static size_t block_rows(const struct tui_view *v, const struct tui_transcript *t, size_t i)
+static size_t block_rows(const struct tui_view *v, const struct tui_transcript *t,
+                         size_t i)
 {
     if (!is_shown(v, &t->v[i]))
         return 0;
@@ -192,7 +198,8 @@ static void settle(struct tui_view *v, const struct tui_transcript *t)
 
     if (!v->away)
         return;
-    struct pos end = step_down(v, t, top_pos(v, t), v->rows > 0 ? (size_t)v->rows : 0, &left);
+    struct pos end =
+        step_down(v, t, top_pos(v, t), v->rows > 0 ? (size_t)v->rows : 0, &left);
     if (end.block >= t->n)
         v->away = false;
 }
@@ -306,7 +313,8 @@ size_t tui_view_rows_below(struct tui_view *v, struct tui_transcript *t, size_t 
 
     if (!v->away)
         return 0;
-    struct pos p = step_down(v, t, top_pos(v, t), v->rows > 0 ? (size_t)v->rows : 0, &left);
+    struct pos p =
+        step_down(v, t, top_pos(v, t), v->rows > 0 ? (size_t)v->rows : 0, &left);
     for (; p.block < t->n && rows < limit; p.block++, p.row = 0)
         rows += block_rows(v, t, p.block) - p.row;
     return rows < limit ? rows : limit;

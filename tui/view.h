@@ -3,9 +3,9 @@
 
 /* The view: which rows of the transcript stand in a pane of some size. Pure.
  *
- * It either follows the end or stays at a place. A place is a block and a byte offset in it,
- * never a row number, so the same text stays on top when the pane changes its width. Only
- * blocks that are looked at are laid out, and each of them once per width. */
+ * It either follows the end or stays at a place. A place is a block and a byte offset
+ * in it, never a row number, so the same text stays on top when the pane changes its
+ * width. Only blocks that are looked at are laid out, and each of them once per width. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 struct tui_place {
     size_t block;
-    int deco;               /* >= 0: this row above the text (blank, label); -1: the text */
+    int deco;               /* >= 0: a row above the text (blank, label); -1: the text */
     size_t offset;
 };
 
@@ -23,7 +23,7 @@ struct tui_view {
     enum tui_charset charset;
     bool away;              /* the user scrolled up: stay at top, do not follow */
     struct tui_place top;   /* first row shown, while away */
-    size_t seen_blocks, seen_live, seen_bytes;      /* the end of the text when that began */
+    size_t seen_blocks, seen_live, seen_bytes;      /* the end when that began */
 };
 
 enum tui_line_kind { TUI_LINE_BLANK, TUI_LINE_LABEL, TUI_LINE_TEXT };

@@ -1,7 +1,7 @@
-/* Greedy wrapping, one row at a time. Greedy has one property that matters here: where a row
- * ends depends only on the text up to the cluster that no longer fits. So when a stream
- * appends to a text, every row but the last stands, and a 100,000-line message costs one row
- * per token. */
+/* Greedy wrapping, one row at a time. Greedy has one property that matters here: where
+ * a row ends depends only on the text up to the cluster that no longer fits. So when a
+ * stream appends to a text, every row but the last stands, and a 100,000-line message
+ * costs one row per token. */
 #include "config.h"
 
 #include "tui/wrap.h"
@@ -134,7 +134,8 @@ size_t tui_text_fit(const char *s, size_t n, int cols, enum tui_charset cs)
     return n;
 }
 
-/* Blanks that did not fit hang over the edge; a newline right behind them ends this row. */
+/* Blanks that did not fit hang over the edge; a newline right behind them ends this
+ * row. */
 static size_t skip_blanks(const char *s, size_t n, size_t at)
 {
     while (at < n && (s[at] == ' ' || s[at] == '\t'))
@@ -142,8 +143,8 @@ static size_t skip_blanks(const char *s, size_t n, size_t at)
     return at < n && s[at] == '\n' ? at + 1 : at;
 }
 
-size_t tui_wrap_row(const char *s, size_t n, size_t from, int cols, enum tui_wrap_mode mode,
-                    enum tui_charset cs)
+size_t tui_wrap_row(const char *s, size_t n, size_t from, int cols,
+                    enum tui_wrap_mode mode, enum tui_charset cs)
 {
     size_t at = from, fallback = 0;     /* the last place where a word may end */
     int used = 0;

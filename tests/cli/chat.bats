@@ -42,7 +42,7 @@ open_stdin()
     command -v script > /dev/null || skip "no script(1)"
     # cat is between the program and the terminal
     printf 'hi\n/quit\n' | timeout 20 script -qec "'$VITRINE' --device fake:fake.jsonl | cat" /dev/null > screen
-    grep -q "Hello there" screen
+    grep -q "Hello there" screen || { cat screen; false; }
     run -1 grep -q $'\e\\[?1049h' screen
 }
 

@@ -33,7 +33,7 @@ load cli
     while read -r option; do
         grep -qe "$option" page || { echo "no $option"; false; }
     done < <(grep -oE -e '--[a-z-]+' <<< "$output" | sort -u)
-    for command in chat ask score tokenize info plan bench sessions devices; do
+    for command in chat ask score tokenize parse info plan bench sessions devices; do
         grep -qE "^ +$command" page
     done
 }
@@ -66,10 +66,10 @@ load cli
     for file in README.md HACKING.md NEWS COPYING; do
         [ -s "$top_srcdir/$file" ]
     done
-    # Every path that HACKING.md names in backquotes exists.
+    # Every path in the tree that HACKING.md names in backquotes exists.
     missing=
     while read -r path; do
         [ -e "$top_srcdir/$path" ] || missing="$missing $path"
-    done < <(grep -oE '`[a-z_./-]+/[a-zA-Z0-9_./-]*`|`[a-z_-]+\.(c|h|md|am|ac)`' "$top_srcdir/HACKING.md" | tr -d '`' | sort -u)
+    done < <(grep -oE '`[a-z_./-]+/[a-zA-Z0-9_./-]*`|`[a-z_-]+\.(c|h|md|am|ac)`' "$top_srcdir/HACKING.md" | tr -d '`' | grep -v '^\.\./' | sort -u)
     [ -z "$missing" ] || { echo "not there:$missing"; false; }
 }

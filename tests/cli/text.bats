@@ -157,6 +157,24 @@ END
     [[ $output == *"general.architecture"*"llama"* && $output == *"tokenizer.ggml.tokens"*"string[512]"* ]]
 }
 
+@test "info says which template is used, and refuses one that is not there" {
+    run -0 v info --json "$model"
+    [ "$("$look" get template.name <<< "$output")" = plain ]
+    run -0 v info --json --template chatml "$model"
+    [ "$("$look" get template.name <<< "$output")" = chatml ]
+    usage_error info --template nonesuch "$model"
+    [[ $stderr == *nonesuch*chatml* ]]
+}
+
+@test "a device that is not there is refused, never replaced" {
+    run --separate-stderr v ask --no-chat -n 1 --device gpu -m "$model" hi
+    [ "$status" -ne 0 ]
+    [ -z "$output" ]
+    [ -n "$stderr" ]
+    run --separate-stderr v plan --device gpu:7 "$model"
+    [ "$status" -ne 0 ]
+}
+
 @test "plan adds up and follows the context" {
     v plan --json -c 100 "$model" > a
     v plan --json -c 200 "$model" > b
@@ -171,8 +189,21 @@ END
     [ "$(get a ctx)" -eq 100 ]
     [ "$(get b kv)" -eq $((2 * $(get a kv))) ]
     run -0 --separate-stderr v plan "$model"
-    [[ $output == *"total"*"fits"* ]]
+    [[ $output == *"they fit"* ]]
     [ -z "$stderr" ]
+}
+
+@test "plan, --memory and what is allocated agree" {
+    # The largest context that plan promises is opened; one more is refused.
+    run -0 v plan --json --memory 1M "$model"
+    most=$("$look" get ctx_max <<< "$output")
+    run -0 v plan --json --memory 1M -c "$most" "$model"
+    [ "$("$look" get fits <<< "$output")" = true ]
+    run -0 v plan --json --memory 1M -c $((most + 1)) "$model"
+    [ "$("$look" get fits <<< "$output")" = false ]
+    run -0 v ask --no-chat -n 1 --memory 1M -c "$most" -m "$model" hi
+    run -1 --separate-stderr v ask --no-chat -n 1 --memory 1M -c $((most + 1)) -m "$model" hi
+    [[ $stderr == *" $most"* ]]
 }
 
 @test "bench measures what it says" {

@@ -80,8 +80,8 @@ static void check_origin(const struct jinja_output *out)
 
 static void render(const struct jinja *j, const json_t *context, bool own)
 {
-    struct jinja_output a = { 0 }, b = { 0 };
-    struct err e = { 0 };
+    struct jinja_output a = {0}, b = {0};
+    struct err e = {0};
 
     if (jinja_render(j, context, &limits, &a, &e)) {
         check_runs(&a);
@@ -103,7 +103,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *end = size ? memchr(data, 0, size) : NULL;
     size_t len = end ? (size_t)(end - data) : size;
     bool own = memmem(data, len, X, 4) == NULL;
-    struct err e = { 0 };
+    struct err e = {0};
     struct jinja *j = jinja_compile((const char *)data, len, &e);
     json_t *context =
         end ? pyjson_load((const char *)end + 1, size - len - 1, PYJSON_NAN, NULL) : NULL;

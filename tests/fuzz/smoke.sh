@@ -1,9 +1,10 @@
 #!/bin/sh
 # Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
 # Those that read models and tokenizers start from what ./seeds writes and, where it is
-# there, ../shared/bad-files; fuzz-jinja from ../shared/templates; a target with a NAME.dict
-# takes words from that. What one finds interesting stays in NAME.corpus beside it and is
-# used again; a finding stays as NAME.crash-... and ends the run with its status.
+# there, ../shared/bad-files; fuzz-jinja from the templates of tests/vectors and, where they
+# are there, ../shared/templates; a target with a NAME.dict takes words from that. What one
+# finds interesting stays in NAME.corpus beside it and is used again; a finding stays as
+# NAME.crash-... and ends the run with its status.
 set -eu
 
 # Freed memory is kept for a while by the sanitizer; little of it keeps the limit meaningful.
@@ -16,8 +17,12 @@ mkdir -p $here/seeds.corpus
 $here/seeds $here/seeds.corpus
 bad=
 [ -d "$shared/bad-files" ] && bad=$shared/bad-files
-templates=
-[ -d "$shared/templates" ] && templates="$shared/templates/jinja $shared/templates/jinja-gguf"
+templates=$here/templates.corpus
+mkdir -p $templates
+awk '!/^# /{ f = dir "/" NR; gsub("⏎", "\n"); print > f; close(f) }' dir=$templates \
+    "${top_srcdir:-.}/tests/vectors/jinja-language.txt"
+[ -d "$shared/templates" ] &&
+    templates="$templates $shared/templates/jinja $shared/templates/jinja-gguf"
 
 for target; do
     mkdir -p "$target.corpus"
@@ -26,6 +31,7 @@ for target; do
         from="$here/seeds.corpus $bad"
         ;;
     */fuzz-jinja) from=$templates ;;
+    */fuzz-parse) from=${top_srcdir:-.}/tests/vectors/parse ;;
     *) from= ;;
     esac
     dict=${top_srcdir:-.}/$here/${target##*/fuzz-}.dict

@@ -171,7 +171,7 @@ load helpers
     type_text "/set temp hot"
     keys Enter
     wait_for "error: "
-    row 24 | grep -q '^❯ *$'
+    wait_row 24 '^❯ *$'
     keys Up
     wait_for "❯ /set temp hot"
 }

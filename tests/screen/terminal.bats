@@ -50,7 +50,7 @@ load helpers
 
 @test "Ctrl-Z suspends and fg comes back" {
     terminal 80 24 "exec bash --norc --noprofile -i"
-    keys "stty -a > before; $VITRINE --device fake:$scripts/hello.jsonl" Enter
+    keys "stty -a > ~/before; $VITRINE --device fake:$scripts/hello.jsonl" Enter
     wait_for "idle"
     type_text "half a line"
     wait_for "❯ half a line"
@@ -58,7 +58,7 @@ load helpers
     wait_for "Stopped"
     wait_format alternate_on 0
     has_not "idle"
-    keys "stty -a | diff before - && echo sa''me" Enter
+    keys "stty -a | diff ~/before - && echo sa''me" Enter
     wait_for "same"
     resize 70 20
     keys "fg" Enter
@@ -74,6 +74,24 @@ load helpers
     wait_format alternate_on 0
     keys "echo le''ft" Enter
     wait_for "left"
+}
+
+@test "stopped by somebody else, it takes the terminal again" {
+    start hello
+    type_text "hi"
+    keys Enter
+    wait_for "nice to meet you."
+    kill -STOP "$(program)"
+    stty sane < "$(tm display-message -p '#{pane_tty}')"
+    printf 'GARBAGE' > "$(tm display-message -p '#{pane_tty}')"
+    wait_for "GARBAGE"
+    kill -CONT "$(program)"
+    wait_gone "GARBAGE"
+    wait_for "nice to meet you."
+    type_text "still raw"
+    keys C-j
+    wait_rows "❯ still raw" "$(printf '')"
+    leave
 }
 
 @test "SIGTERM and SIGHUP give the terminal back" {

@@ -80,7 +80,8 @@ static inline bool case_call_equal(const json_t *want, const json_t *have)
 }
 
 /* line is what came out. False: it is something else, and that was said. */
-static inline bool case_check(const struct parse_case *pc, const char *line, const char *how)
+static inline bool case_check(const struct parse_case *pc, const char *line,
+                              const char *how)
 {
     static const char *const keys[] = { "reasoning", "content", "end" };
     json_t *have = pyjson_load(line, strlen(line), PYJSON_NUMBER_TEXT, NULL);

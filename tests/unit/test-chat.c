@@ -1,7 +1,7 @@
 /* The whole chat layer on the fake device: what a front end asks for and what it hears. */
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/home.h"
 
 #include <poll.h>
 
@@ -11,26 +11,6 @@
 #include "base/mem.h"
 #include "chat/chat.h"
 #include "chat/session.h"
-
-static char home[] = "/tmp/vitrine-test-XXXXXX";
-
-static int make_home(void **state)
-{
-    (void)state;
-    if (!mkdtemp(home))
-        return -1;
-    setenv("XDG_DATA_HOME", home, 1);
-    setenv("XDG_CACHE_HOME", home, 1);
-    return 0;
-}
-
-static int drop_home(void **state)
-{
-    char command[100];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
-}
 
 #define HEAD \
     "{\"fake\":1,\"name\":\"demo\",\"template\":\"chatml\",\"ctx\":512,\"special\":" \
@@ -328,6 +308,10 @@ static void a_full_context_is_said_with_numbers(void **state)
     assert_int_equal(find(&all, CHAT_EV_ERROR)->note.kind, ERR_CONTEXT);
     assert_non_null(strstr(stop->stop.error, "512"));
     free(longer);
+
+    /* The conversation goes on without it. */
+    assert_true(say(c, "short", &all));
+    assert_true(find(&all, CHAT_EV_PROMPT)->prompt.tokens < 100);
     chat_free(c);
     chat_events_release(&all);
 }

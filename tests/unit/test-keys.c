@@ -112,7 +112,7 @@ static void the_editor_gets_bytes_it_knows(void **state)
     assert_true(tui_keys_next(&k, TUI_KEYS_BUSY, &key));        /* Ctrl-A */
     assert_int_equal(key.n, 1);
     assert_memory_equal(key.bytes, "\x01", 1);
-    assert_true(tui_keys_next(&k, TUI_KEYS_BUSY, &key));        /* Ctrl-1: has no old form */
+    assert_true(tui_keys_next(&k, TUI_KEYS_BUSY, &key));    /* Ctrl-1: no old form */
     assert_int_equal(key.n, 0);
     assert_true(tui_keys_next(&k, TUI_KEYS_BUSY, &key));
     assert_int_equal(key.n, 6);

@@ -59,8 +59,9 @@ static void status_says_it_all_when_there_is_room(void **state)
 
     (void)state;
     tui_status_text(&busy, 120, TUI_ASCII, &out);
-    assert_string_equal(out.p, "Qwen3-0.6B | CPU avx512, 2 threads | chatml | ctx 312/4096 | "
-                               "writing 17 | read 512/s write 9.9/s");
+    assert_string_equal(out.p,
+                        "Qwen3-0.6B | CPU avx512, 2 threads | chatml | ctx 312/4096 | "
+                        "writing 17 | read 512/s write 9.9/s");
     buf_release(&out);
 }
 
@@ -97,7 +98,9 @@ static void status_shows_foreign_bytes(void **state)
 
 static void states_are_words(void **state)
 {
-    struct chat_status st = { .state = CHAT_PREFILL, .prefill_done = 512, .prefill_total = 2048 };
+    struct chat_status st = { .state = CHAT_PREFILL,
+                              .prefill_done = 512,
+                              .prefill_total = 2048 };
     struct buf out = {0};
 
     (void)state;

@@ -1,6 +1,6 @@
-/* The output syntaxes of templates/, by the cases of tests/vectors/parse (README.md there).
- * Each is fed whole, byte by byte and cut in two at every place, and once more with the
- * markers as special tokens; the outcome is always the same. */
+/* The output syntaxes of templates/, by the cases of tests/vectors/parse (README.md
+ * there). Each is fed whole, byte by byte and cut in two at every place, and once more
+ * with the markers as special tokens; the outcome is always the same. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -230,6 +230,188 @@ static void every_case_however_it_is_cut(void **state)
     assert_int_equal(count.failed, 0);
 }
 
+/* ---- what cases cannot say ---- */
+
+static const struct tmpl_syntax *syntax(const char *name)
+{
+    return tmpl_syntax_find(name, NULL);
+}
+
+/* These are control tokens. */
+static bool is_one_of(const void *arg, const char *name)
+{
+    const char *const *names = arg;
+
+    for (; *names; names++)
+        if (!strcmp(*names, name))
+            return true;
+    return false;
+}
+
+/* Where the vocabulary has a marker as a token, text that spells it is text. */
+static void text_does_not_become_a_token(void **state)
+{
+    static const char *const names[] = { "<|tool_calls_section_begin|>",
+                                         "<|tool_call_begin|>", "<|tool_call_end|>",
+                                         "<|tool_calls_section_end|>", NULL };
+    struct tmpl_vocab vocab = { .has_special = is_one_of,
+                                .arg = names,
+                                .is_control = is_one_of };
+    static const char text[] =
+        "<think>a</think>The <|tool_calls_section_begin|> opens calls.";
+    struct tmpl_stream *st = tmpl_stream_open(syntax("kimi-k2"), TMPL_RESPONSE, &vocab);
+    struct tmpl_parsed p = {0};
+
+    (void)state;
+    tmpl_parsed_feed(&p, st, text, strlen(text), NULL);
+    tmpl_parsed_feed(&p, st, names[0], strlen(names[0]), names[0]);
+    tmpl_parsed_feed(&p, st, names[1], strlen(names[1]), names[1]);
+    tmpl_parsed_feed(
+        &p, st, "functions.f:0<|tool_call_argument_begin|>{<|tool_call_end|>}", 60, NULL);
+    tmpl_parsed_feed(&p, st, names[2], strlen(names[2]), names[2]);
+    tmpl_parsed_finish(&p, st);
+    assert_string_equal(p.reasoning.p, "a");
+    assert_string_equal(p.content.p, "The <|tool_calls_section_begin|> opens calls.");
+    assert_int_equal(p.result.n_calls, 1);
+    assert_string_equal(p.result.calls[0].raw,
+                        "functions.f:0<|tool_call_argument_begin|>{<|tool_call_end|>}");
+    check_sound(&p, "text that spells tokens");
+    tmpl_parsed_release(&p);
+    tmpl_stream_free(st);
+}
+
+/* How many bytes are decided behind text. */
+static size_t decided(const char *name, enum tmpl_channel start, const char *text)
+{
+    struct tmpl_stream *st = tmpl_stream_open(syntax(name), start, NULL);
+    struct tmpl_parsed p = {0};
+    size_t n;
+
+    tmpl_stream_text_only(st);
+    tmpl_parsed_feed(&p, st, text, strlen(text), NULL);
+    n = (size_t)p.to;
+    tmpl_parsed_release(&p);
+    tmpl_stream_free(st);
+    return n;
+}
+
+static void text_comes_as_soon_as_it_can(void **state)
+{
+    (void)state;
+    assert_int_equal(decided("hermes", TMPL_RESPONSE, "Hello <tool"), 6);
+    assert_int_equal(decided("hermes", TMPL_RESPONSE, "Hello <tool_call>\n"), 6);
+    assert_int_equal(decided("hermes", TMPL_RESPONSE, "Hello <tool_call>\n{\"na"), 22);
+    assert_int_equal(decided("hermes", TMPL_RESPONSE, "see <tool_call> for"), 4);
+    assert_int_equal(decided("hermes", TMPL_THINK, "Hm.\n"), 3);
+    assert_int_equal(decided("llama3", TMPL_RESPONSE, "{\"nam"), 0);
+    assert_int_equal(decided("llama3", TMPL_RESPONSE, "{\"age\""), 6);
+    assert_int_equal(decided("llama3", TMPL_RESPONSE, "{\"name\": \"x\", \"age\""), 19);
+    assert_int_equal(decided("harmony", TMPL_CONTROL, "<|channel|>final<|message|>Hi"),
+                     29);
+    assert_int_equal(decided("harmony", TMPL_RESPONSE, " t"), 0);
+    assert_int_equal(decided("harmony", TMPL_RESPONSE, " th"), 3);
+    assert_int_equal(decided("functionary-3.2", TMPL_CONTROL, "all\nHi >>"), 7);
+    assert_int_equal(decided("none", TMPL_RESPONSE, "\n <think"), 8);
+}
+
+/* Whatever comes, it is covered, and soon: none of these may take more than a moment. */
+static void hostile_text_is_no_trouble(void **state)
+{
+    static const char *const parts[] = {
+        "<",
+        "\n",
+        "`",
+        "{",
+        "[",
+        "\"",
+        ">>>a\n",
+        "<tool_call>",
+        "<tool_call>x",
+        "<function=",
+        "[TOOL_CALLS]",
+        "[TOOL_CALLS]a",
+        "<|channel|>",
+        "<|start|>",
+        " to=",
+        "functools[",
+        "{\"name\":",
+        "<parameter=a>",
+        "</parameter>",
+        "<|tool_call>call:f{",
+        "a:{",
+        "f(a=(",
+        "]<]minimax[>[<a>",
+        "<|tool_call_begin|>",
+        "<think>",
+        "</think>",
+        "\xff",
+        "\xe2\x80",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < tmpl_syntax_count(); i++) {
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            struct tmpl_stream *st = tmpl_stream_open(tmpl_syntax_at(i),
+                                                      (enum tmpl_channel)(k % 4), NULL);
+            struct tmpl_parsed p = {0};
+            struct buf text = {0};
+            if (k % 2)
+                tmpl_stream_text_only(st);
+            while (text.n < 20000)
+                buf_adds(&text, parts[k]);
+            tmpl_parsed_feed(&p, st, text.p, text.n, NULL);
+            tmpl_parsed_finish(&p, st);
+            assert_int_equal(p.to, text.n);
+            buf_release(&text);
+            tmpl_parsed_release(&p);
+            tmpl_stream_free(st);
+        }
+    }
+}
+
+static void nothing_at_all(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < tmpl_syntax_count(); i++) {
+        for (int start = 0; start < 4; start++) {
+            struct tmpl_stream *st = tmpl_stream_open(tmpl_syntax_at(i),
+                                                      (enum tmpl_channel)start, NULL);
+            struct tmpl_parsed p = {0};
+            tmpl_parsed_feed(&p, st, NULL, 0, NULL);
+            tmpl_parsed_feed(&p, st, NULL, 0, "<|box|>");
+            tmpl_parsed_finish(&p, st);
+            assert_int_equal(p.result.n_runs, 0);
+            assert_int_equal(p.result.n_calls,
+                             start == TMPL_TOOL_CALL && p.result.n_calls ? 1 : 0);
+            tmpl_parsed_release(&p);
+            tmpl_stream_free(st);
+        }
+    }
+}
+
+static void names_and_their_errors(void **state)
+{
+    struct err e = {0};
+
+    (void)state;
+    assert_ptr_equal(syntax("gpt-oss"), syntax("harmony"));
+    assert_ptr_equal(syntax("xtml"), syntax("kimi-k3"));
+    assert_null(tmpl_syntax_find("xtml|k3", NULL));
+    assert_null(tmpl_syntax_find("", NULL));
+    assert_null(tmpl_syntax_find("nonsense", &e));
+    assert_int_equal(e.kind, ERR_USAGE);
+    assert_non_null(strstr(e.text, "hermes"));
+    for (size_t i = 0; i < tmpl_syntax_count(); i++) {
+        const struct tmpl_syntax *s = tmpl_syntax_at(i);
+        assert_ptr_equal(syntax(tmpl_syntax_name(s)), s);
+        assert_true(strlen(tmpl_syntax_help(s)) > 10);
+        assert_true(s->n_marks <= 32);
+        for (size_t k = 0; k < s->n_marks; k++)
+            assert_true(*s->marks[k].text &&
+                        s->marks[k].keep <= strlen(s->marks[k].text));
+    }
+}
+
 /* ---- Kimi K3 by the same interface ---- */
 
 static void xtml_case(const json_t *c)
@@ -248,7 +430,8 @@ static void xtml_case(const json_t *c)
 
     tmpl_stream_text_only(st);
     json_array_foreach(json_object_get(c, "chunks"), i, chunk)
-        tmpl_parsed_feed(&p, st, json_string_value(chunk), json_string_length(chunk), NULL);
+        tmpl_parsed_feed(&p, st, json_string_value(chunk), json_string_length(chunk),
+                         NULL);
     tmpl_parsed_finish(&p, st);
     tmpl_parsed_write(&p, &line);
     json_t *have = pyjson_load(line.p, line.n, PYJSON_STRICT, NULL);
@@ -260,7 +443,8 @@ static void xtml_case(const json_t *c)
     const json_t *got = json_object_get(have, "tool_calls");
     if (json_array_size(got) != json_array_size(calls))
         fail_msg("%s: %s", json_string_value(json_object_get(c, "name")), line.p);
-    static const char *const of_call[] = { "name", "arguments", "arguments_raw", "status" };
+    static const char *const of_call[] = { "name", "arguments", "arguments_raw",
+                                           "status" };
     json_array_foreach(calls, i, call) {
         for (size_t k = 0; k < 4; k++) {
             const json_t *a = json_object_get(call, of_call[k]);
@@ -299,6 +483,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case_however_it_is_cut),
+        cmocka_unit_test(text_does_not_become_a_token),
+        cmocka_unit_test(text_comes_as_soon_as_it_can),
+        cmocka_unit_test(hostile_text_is_no_trouble),
+        cmocka_unit_test(nothing_at_all),
+        cmocka_unit_test(names_and_their_errors),
         cmocka_unit_test(kimi_k3),
     };
     return UNIT_RUN(tests);

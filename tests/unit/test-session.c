@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "tests/unit/unit.h"
+#include "tests/unit/home.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,25 +8,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "chat/session.h"
-
-static char home[] = "/tmp/vitrine-test-XXXXXX";
-
-static int make_home(void **state)
-{
-    (void)state;
-    if (!mkdtemp(home))
-        return -1;
-    setenv("XDG_DATA_HOME", home, 1);
-    return 0;
-}
-
-static int drop_home(void **state)
-{
-    char command[100];
-    (void)state;
-    snprintf(command, sizeof command, "rm -rf %s", home);
-    return system(command);
-}
 
 static void put(const char *path, const char *text)
 {

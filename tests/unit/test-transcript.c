@@ -8,7 +8,8 @@
 
 /* ---- events ---- */
 
-static bool message(struct tui_transcript *t, int id, enum chat_role role, const char *text)
+static bool message(struct tui_transcript *t, int id, enum chat_role role,
+                    const char *text)
 {
     struct chat_event ev = { .type = CHAT_EV_MESSAGE, .message = id };
     ev.msg.role = role;
@@ -20,7 +21,8 @@ static bool message(struct tui_transcript *t, int id, enum chat_role role, const
 static uint32_t next_token;
 static long long now_us;
 
-static bool token(struct tui_transcript *t, int id, enum chat_channel ch, const char *text)
+static bool token(struct tui_transcript *t, int id, enum chat_channel ch,
+                  const char *text)
 {
     struct chat_span span = { ch, 0, strlen(text) };
     struct chat_event ev = { .type = CHAT_EV_TOKEN, .message = id };
@@ -102,7 +104,7 @@ static void an_answer_grows_token_by_token(void **state)
     message(&t, 1, CHAT_ROLE_USER, "hello\n");
     message(&t, 2, CHAT_ROLE_ASSISTANT, "");
     see(&v, &t, "[you]|hello||[assistant]|");
-    token(&t, 2, CHAT_CH_RESPONSE, "Hi");
+    token(&t, 2, CHAT_CH_RESPONSE, " Hi");
     see(&v, &t, "[you]|hello||[assistant]|Hi|");
     token(&t, 2, CHAT_CH_RESPONSE, " you\n\n");
     see(&v, &t, "[you]|hello||[assistant]|Hi you|");
@@ -132,8 +134,9 @@ static void thinking_stands_apart_and_folds(void **state)
     see(&v, &t, "[assistant]|[+ thinking - 2 tokens - 0.1 s]|Yes||[assistant]|"
                 "[+ thinking - 1 token]|");
     tui_transcript_fold(&t, false);
-    see(&v, &t, "[assistant]|[- thinking - 2 tokens - 0.1 s]|Let me see||Yes||[assistant]|"
-                "[- thinking - 1 token]|hm|");
+    see(&v, &t,
+        "[assistant]|[- thinking - 2 tokens - 0.1 s]|Let me see||Yes||[assistant]|"
+        "[- thinking - 1 token]|hm|");
     tui_transcript_release(&t);
 }
 
@@ -167,7 +170,7 @@ static void a_call_is_a_card(void **state)
     call(&t, 2, "sum", "{\"a\":1}", NULL, NULL);
     see(&v, &t, "[assistant]|Wait||[tool call - sum]|{\"a\":1}|");
     assert_true(tui_block_token(&t.v[t.n - 1], 3, &i));
-    assert_int_equal(i, 1);                     /* the card leads to the raw call's token */
+    assert_int_equal(i, 1);             /* the card leads to the raw call's token */
 
     call(&t, 2, NULL, NULL, "{\"name\"", "a colon is missing");
     see(&v, &t, "[assistant]|Wait||[tool call - sum]|{\"a\":1}||[tool call]|{\"name\"|"
@@ -186,8 +189,9 @@ static void ends_are_told(void **state)
     message(&t, 2, CHAT_ROLE_ASSISTANT, "");
     token(&t, 2, CHAT_CH_RESPONSE, "Once upon a ti");
     stop(&t, 2, CHAT_STOP_USER);
-    see(&v, &t, "[assistant]|Once upon a ti||stopped by you; /continue goes on, /retry answers "
-                "anew|");
+    see(&v, &t,
+        "[assistant]|Once upon a ti||stopped by you; /continue goes on, /retry answers "
+        "anew|");
     /* It goes on where it was cut, and the note is no longer true. */
     token(&t, 2, CHAT_CH_RESPONSE, "me");
     see(&v, &t, "[assistant]|Once upon a time|");
@@ -223,7 +227,7 @@ static void half_characters_wait_for_their_rest(void **state)
     token(&t, 2, CHAT_CH_RESPONSE, "\xa0");
     see(&v, &t, "[assistant]|a\xe4\xbd\xa0|");
     token(&t, 2, CHAT_CH_RESPONSE, "\xe4");
-    stop(&t, 2, CHAT_STOP_EOS);                 /* the rest never came: the byte is shown */
+    stop(&t, 2, CHAT_STOP_EOS);             /* the rest never came: the byte is shown */
     see(&v, &t, "[assistant]|a\xe4\xbd\xa0\xe4|");
     tui_transcript_release(&t);
 }
@@ -240,7 +244,7 @@ static void every_byte_knows_its_token(void **state)
     message(&t, 2, CHAT_ROLE_ASSISTANT, "");
     token(&t, 2, CHAT_CH_THINK, "ab");
     token(&t, 2, CHAT_CH_THINK, "c");
-    ev.token.i = 2;                             /* ends the thought and begins the answer */
+    ev.token.i = 2;             /* ends the thought and begins the answer */
     ev.token.bytes = (char *)"deXYZ";
     ev.token.len = 5;
     ev.token.spans = spans;
@@ -396,7 +400,8 @@ static void scrolling_is_reversible(void **state)
     (void)state;
     for (int i = 0; i < 20; i++) {
         char text[80];
-        snprintf(text, sizeof text, "%d is a question that is a little longer than a row", i);
+        snprintf(text, sizeof text, "%d is a question that is a little longer than a row",
+                 i);
         message(&t, 2 * i + 1, CHAT_ROLE_USER, text);
         message(&t, 2 * i + 2, CHAT_ROLE_ASSISTANT, "");
         token(&t, 2 * i + 2, CHAT_CH_THINK, "some thought\nin two lines");
@@ -439,8 +444,8 @@ static void folding_while_away_keeps_a_place(void **state)
     tui_transcript_release(&t);
 }
 
-/* A transcript of 100,000 lines: a token costs its own block, a step its own rows. That it
- * stays quick is what this test's own run time shows. */
+/* A transcript of 100,000 lines: a token costs its own block, a step its own rows.
+ * That it stays quick is what this test's own run time shows. */
 static void a_long_transcript_stays_usable(void **state)
 {
     struct tui_transcript t = {0};

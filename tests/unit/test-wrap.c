@@ -7,7 +7,8 @@
 #include "tui/wrap.h"
 
 /* The rows of s, shown as "row|row|row", newlines as $. */
-static char *rows_of(const char *s, int cols, enum tui_wrap_mode mode, enum tui_charset cs)
+static char *rows_of(const char *s, int cols, enum tui_wrap_mode mode,
+                     enum tui_charset cs)
 {
     struct tui_rows r = {0};
     struct buf out = {0};
@@ -115,9 +116,10 @@ static void ascii_spells_what_it_cannot_show(void **state)
 /* A text that grows byte by byte gives the rows of the whole text. */
 static void rows_of_a_stream_are_rows_of_the_text(void **state)
 {
-    static const char s[] = "The  quick \xe4\xbd\xa0\xe5\xa5\xbd brown\n\n fox\tjumps over "
-                            "e\xcc\x81\xcc\x81 \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7 "
-                            "the-lazy-dog-and-its-friends   \nend \x1b[1m x";
+    static const char s[] =
+        "The  quick \xe4\xbd\xa0\xe5\xa5\xbd brown\n\n fox\tjumps over "
+        "e\xcc\x81\xcc\x81 \xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa7 "
+        "the-lazy-dog-and-its-friends   \nend \x1b[1m x";
     size_t n = sizeof s - 1;
 
     (void)state;
@@ -138,8 +140,9 @@ static void rows_of_a_stream_are_rows_of_the_text(void **state)
 
 static void no_row_is_wider_than_the_pane(void **state)
 {
-    static const char s[] = "The quick \xe4\xbd\xa0\xe5\xa5\xbd brown\tfox e\xcc\x81 \xf0\x9f\x98"
-                            "\x80 jumps \x1b over";
+    static const char s[] =
+        "The quick \xe4\xbd\xa0\xe5\xa5\xbd brown\tfox e\xcc\x81 \xf0\x9f\x98"
+        "\x80 jumps \x1b over";
     size_t n = sizeof s - 1;
 
     (void)state;
@@ -148,7 +151,8 @@ static void no_row_is_wider_than_the_pane(void **state)
         tui_rows_extend(&r, s, n, 0, cols, TUI_WRAP_CHARS, TUI_UTF8);
         for (size_t i = 0; i < r.n; i++) {
             size_t to = i + 1 < r.n ? r.start[i + 1] : n;
-            assert_true(tui_text_width(s + r.start[i], to - r.start[i], TUI_UTF8) <= cols);
+            assert_true(tui_text_width(s + r.start[i], to - r.start[i], TUI_UTF8) <=
+                        cols);
         }
         tui_rows_release(&r);
     }

@@ -410,6 +410,7 @@ f.case("code behind the tag", ["<|python_tag|>print({1})", S("<|eom_id|>")],
        calls=[bad("print({1})", 0)], end="message")
 f.case("a tag in a code block is text", "```\n<|python_tag|>x\n```", content="```\n<|python_tag|>x\n```",
        spelled=True)
+f.case("the end of the turn, spelled", llama_one("f", {}) + "<|eot_id|>", calls=[good("f", {})], end="message")
 f.case("a list is no call", "[" + llama_one("f", {}) + "]", content="[" + llama_one("f", {}) + "]")
 
 f = family("cogito", "jinja-gguf/cogito-3b.jinja: [{\"name\", \"arguments\", \"id\"}]")
@@ -484,6 +485,13 @@ f.case("<tool_call> was forgotten", "Ok.\n" + coder_one("f", {"a": 1}) + "\n</to
 f.case("the closing tag of the value was forgotten",
        "<tool_call>\n<function=f>\n<parameter=a>\nx\n</function>\n</tool_call>b", content="b",
        calls=[good("f", {"a": "x"})])
+f.case("and another argument follows",
+       "<tool_call>\n<function=f>\n<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n</function>\n</tool_call>",
+       calls=[good("f", {"a": "x", "b": "y"})])
+f.case("a text about such tags",
+       one_value("\nWrite:\n<parameter=b>\ny\n</parameter>\nSo.\n"),
+       calls=[good("f", {"a": "Write:\n<parameter=b>\ny\n</parameter>\nSo."})])
+f.case("a function in prose", "Write <function=f> and so on.", content="Write <function=f> and so on.", spelled=True)
 f.case("one key twice: the last counts", "<tool_call><function=f><parameter=a>1</parameter>"
        "<parameter=a>2</parameter></function></tool_call>", calls=[good("f", {"a": 2})])
 f.case("two functions in one", "<tool_call>" + coder_one("f", {}) + "\n" + coder_one("g", {}) + "</tool_call>",
@@ -507,8 +515,10 @@ f.case("the budget", "<seed:think>a<seed:cot_budget_reflect>I have used 5 tokens
        reasoning="aI have used 5 tokens.b", content="c")
 f.case("a value keeps its line breaks", SEED(["<function=f>\n<parameter=a>\nx\n</parameter>\n</function>"]),
        calls=[good("f", {"a": "\nx\n"})])
-f.case("a list as Python writes it is a string", SEED(["<function=f>\n<parameter=a>['b']</parameter>\n</function>"]),
-       calls=[good("f", {"a": "['b']"})])
+f.case("a list as Python writes it", SEED(["<function=f>\n<parameter=a>['b', None, {'c': 1.50}]</parameter>\n</function>"]),
+       calls=[good("f", Raw('{"a": ["b", null, {"c": 1.50}]}'))])
+f.case("a word of Python is a string", SEED(["<function=f>\n<parameter=a>True</parameter>\n</function>"]),
+       calls=[good("f", {"a": "True"})])
 f.case("the end of the turn", ["a", S("<seed:eos>")], content="a", end="message")
 f.case("text where an argument was expected", "<seed:tool_call><function=f>x</function></seed:tool_call>",
        calls=[bad("<function=f>x</function>", 12, name="f")])
@@ -569,6 +579,8 @@ f.case("tags in CDATA", minicpm_one("f", {"a": "</function> <param name=\"x\">"}
 f.case("another tag of that kind", "<function>x</function>", content="<function>x</function>")
 f.case("text where an argument was expected", '<function name="f">x</function>b', content="b",
        calls=[bad('<function name="f">x</function>', 19, name="f")])
+f.case("a function in prose", 'Write <function name="f"> and so on.', content='Write <function name="f"> and so on.',
+       spelled=True)
 f.case("cut short", '<function name="f"><param name="a">x',
        calls=[bad('<function name="f"><param name="a">x', 36, name="f", truncated=True)])
 
@@ -745,7 +757,8 @@ f.case("a trailing comma and spaces", in_lfm2("[ f ( a = 1 , ) , g() ]"), calls=
 f.case("no list", in_lfm2("f(a=1)"), calls=[good("f", {"a": 1})])
 f.case("JSON after all", in_lfm2('[{"name": "f", "arguments": {"a": 1}}]'), calls=[good("f", {"a": 1})])
 f.case("a positional argument", in_lfm2("[f(1)]"), calls=[bad("f(1)]", 2, name="f")])
-f.case("a string that does not end", in_lfm2("[f(a='it's)]"), calls=[bad("f(a='it's)]", 8, name="f")])
+f.case("a string that does not end", in_lfm2("[f(a='it's)]"), calls=[bad("f(a='it's)]", 11, name="f")])
+f.case("quotes inside of quotes", in_lfm2("[f(a='it's \"x\"', b=\"y\"z\")]"), calls=[good("f", {"a": "it's \"x\"", "b": "y\"z"})])
 f.case("the second call is broken", in_lfm2("[f(), g(a=)]"), calls=[good("f", {}), bad("g(a=)]", 4, name="g")])
 f.case("the list does not end", in_lfm2("[f()"), calls=[good("f", {}), bad("", 0)])
 f.case("in tokens", [S("<|tool_call_start|>"), "[f(a='b')]", S("<|tool_call_end|>"), "Done.", S("<|im_end|>")],
@@ -851,6 +864,7 @@ f.case("code", ["<|python_tag|>print(1)", S("<|eom_id|>")], calls=[good("python"
 f.case("text, then code in tokens", ["Ok.\n", S("<|python_tag|>"), "print(1)", S("<|eom_id|>")], content="Ok.",
        calls=[good("python", {"code": "print(1)"})], end="message")
 f.case("the marker in a string", f31_one("f", {"a": "</function>"}), calls=[good("f", {"a": "</function>"})], spelled=True)
+f.case("a function in prose", "Write <function=f> and so on.", content="Write <function=f> and so on.", spelled=True)
 f.case("a marker in prose", "Write <function= and a name.", content="Write <function= and a name.", spelled=True)
 f.case("broken JSON", "<function=f>{\"a\"}</function>b", content="b", calls=[bad("<function=f>{\"a\"}", 16, name="f")])
 f.case("cut short", "<function=f>{\"a\"", calls=[bad("<function=f>{\"a\"", 16, name="f", truncated=True)])

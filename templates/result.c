@@ -1,0 +1,32 @@
+/* What a stream says: runs and calls. */
+#include "config.h"
+
+#include <stdlib.h>
+
+#include "templates/template.h"
+
+static void call_release(struct tmpl_call *c)
+{
+    free(c->id);
+    free(c->name);
+    free(c->arguments);
+    free(c->raw);
+    free(c->error);
+    free(c->block);
+}
+
+void tmpl_result_reset(struct tmpl_result *r)
+{
+    for (size_t i = 0; i < r->n_calls; i++)
+        call_release(&r->calls[i]);
+    r->n_calls = 0;
+    r->n_runs = 0;
+}
+
+void tmpl_result_release(struct tmpl_result *r)
+{
+    tmpl_result_reset(r);
+    free(r->runs);
+    free(r->calls);
+    *r = (struct tmpl_result){0};
+}
