@@ -133,10 +133,6 @@ void tok_pairs_release(struct tok_pairs *m);
 size_t tok_valid_run(const char *text, size_t len);
 size_t tok_invalid_run(const char *text, size_t len);
 
-/* Bytes of the white space that text begins with, or ends with. */
-size_t tok_space_before(const char *text, size_t len);
-size_t tok_space_behind(const char *text, size_t len);
-
 /* Most pieces of text are a token, and nearly always merging would give that very token.
  * Whether it does is found out once for each token and remembered; several threads may
  * find out at once, and write the same. */
@@ -313,6 +309,7 @@ struct tok {
     struct tok_names late;     /* and those that are in normalised text */
     char **late_names;         /* (n_late) those of them that normalising changed */
     size_t n_late, cap_late;
+    unsigned takes;             /* enum tok_side of all tokens */
     int32_t bos, eos, unk; /* -1: none */
     bool adds_bos;
     enum tok_prefix prefix;

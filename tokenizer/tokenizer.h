@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
-
+struct buf;
 struct err;
 struct gguf;
 struct tok;
@@ -110,34 +109,20 @@ struct tok_cache_stats {
 };
 struct tok_cache_stats tok_cache_stats(const struct tok_cache *c);
 
-/* A prompt, part by part; the ids are appended to out. Text that follows text is merged
- * with it as one, unless a border is between. Tokens enter by id; where the model's
- * tokenizer lets one take the white space beside it along, that is not encoded. cache may
- * be NULL. */
-struct tok_prompt {
-    const struct tok *t;
-    struct tok_cache *cache;
-    struct tok_ids *out;
-    enum tok_place place;
-    bool strip;      /* white space that comes next belongs to the last token */
-    struct buf text; /* that waits for what comes behind it */
-    struct tok_span *span;
-    size_t n, cap;
-};
-void tok_prompt_init(struct tok_prompt *p, const struct tok *t, struct tok_cache *cache,
-                     struct tok_ids *out);
-void tok_prompt_text(struct tok_prompt *p, const char *text, size_t len,
-                     enum tok_text kind);
-void tok_prompt_border(struct tok_prompt *p);
-void tok_prompt_token(struct tok_prompt *p, int32_t id);
-/* What the model said: ids as it sampled them. */
-void tok_prompt_ids(struct tok_prompt *p, const int32_t *ids, size_t n);
-void tok_prompt_end(struct tok_prompt *p); /* the last text too; releases p's memory */
-
 int32_t tok_special(const struct tok *t, const char *name); /* -1 if there is none */
 bool tok_is_special(const struct tok *t, int32_t id);       /* control or user-defined */
 const char *tok_name(const struct tok *t, int32_t id,
                      size_t *len); /* as stored in the file */
+
+/* White space of the text beside it that a token takes along: there the model's tokenizer
+ * has no text (Phi-3's <|user|> swallows the line break behind it). */
+enum tok_side { TOK_NO_SIDE = 0, TOK_BEFORE = 1, TOK_BEHIND = 2 };
+unsigned tok_takes_space(const struct tok *t, int32_t id);
+/* Is there any token that does, on that side? */
+bool tok_has_takers(const struct tok *t, enum tok_side side);
+/* Bytes of the white space that text begins with, or ends with. */
+size_t tok_space_at_front(const char *text, size_t len);
+size_t tok_space_at_end(const char *text, size_t len);
 
 /* Bytes that one token stands for, owned by t. May be part of a character. Control tokens
  * have none (*len = 0). */

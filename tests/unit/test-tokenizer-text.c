@@ -1,4 +1,4 @@
-/* Text that must not become control, text in spans, prompts in parts, and the cache. */
+/* Text that must not become control, text in spans, and the cache. */
 #include "config.h"
 
 #include "tests/unit/vocab.h"
@@ -181,81 +181,25 @@ static void no_real_markup_from_foreign_text(void **state)
     }
 }
 
-/* ---- prompts ---- */
+/* ---- white space ---- */
 
-static void prompts_are_made_of_parts(void **state)
+static void some_tokens_take_white_space_along(void **state)
 {
-    struct tok_ids ids = {0};
-    struct tok_prompt p;
+    static const char text[] = "a <left>\xC2\xA0 b <right> \n c";
     (void)state;
     load();
 
-    tok_prompt_init(&p, t, NULL, &ids);
-    tok_prompt_text(&p, "a", 1, TOK_TEXT_PLAIN);
-    tok_prompt_text(&p, "b", 1, TOK_TEXT_FOREIGN);
-    tok_prompt_border(&p);
-    tok_prompt_text(&p, "a", 1, TOK_TEXT_FOREIGN);
-    tok_prompt_border(&p);
-    tok_prompt_text(&p, "b", 1, TOK_TEXT_FOREIGN);
-    tok_prompt_token(&p, STOP);
-    tok_prompt_ids(&p, (const int32_t[]){ 'x', THINK }, 2);
-    tok_prompt_text(&p, "<think>", 7, TOK_TEXT_PLAIN);
-    tok_prompt_text(&p, "<think>", 7, TOK_TEXT_FOREIGN);
-    tok_prompt_end(&p);
-    assert_string_equal(shown(&ids), "{256}ab{263}x{257}{257}<think>");
-    tok_ids_release(&ids);
-}
-
-/* Tokens that take white space along, whichever part it stands in. */
-static void tokens_take_white_space_along(void **state)
-{
-    struct tok_ids ids = {0};
-    struct tok_prompt p;
-    (void)state;
-    load();
-
-    tok_prompt_init(&p, t, NULL, &ids);
-    tok_prompt_token(&p, RIGHT);
-    tok_prompt_text(&p, " \n", 2, TOK_TEXT_PLAIN);
-    tok_prompt_text(&p, "\t x ", 4, TOK_TEXT_FOREIGN);
-    tok_prompt_text(&p, "\n ", 2, TOK_TEXT_PLAIN);
-    tok_prompt_token(&p, LEFT);
-    tok_prompt_text(&p, " y", 2, TOK_TEXT_PLAIN);
-    tok_prompt_token(&p, RIGHT);
-    tok_prompt_text(&p, " \n", 2, TOK_TEXT_PLAIN);
-    tok_prompt_token(&p, LEFT);
-    tok_prompt_end(&p);
-    assert_string_equal(shown(&ids), "{265}x{264}{20}y{265}{264}");
-    tok_ids_release(&ids);
-}
-
-/* As the model's own tokenizer does it with the text of the prompt. */
-static void phi_3_swallows_line_breaks(void **state)
-{
-    static const char prompt[] = "<|user|>\n Hi <|end|>\n<|assistant|>\n";
-    struct tok_ids whole = {0}, parts = {0};
-    struct tok_prompt p;
-    struct vocab v;
-    (void)state;
-    UNIT_NEEDS_SHARED();
-
-    assert_true(vocab_open(&v, "tokenizers/llama.cpp/ggml-vocab-phi-3.gguf"));
-    tok_encode_special(v.t, prompt, strlen(prompt), TOK_AT_START, &whole);
-    tok_prompt_init(&p, v.t, NULL, &parts);
-    tok_prompt_token(&p, tok_special(v.t, "<|user|>"));
-    tok_prompt_text(&p, "\n", 1, TOK_TEXT_PLAIN);
-    tok_prompt_text(&p, " Hi ", 4, TOK_TEXT_FOREIGN);
-    tok_prompt_token(&p, tok_special(v.t, "<|end|>"));
-    tok_prompt_text(&p, "\n", 1, TOK_TEXT_PLAIN);
-    tok_prompt_token(&p, tok_special(v.t, "<|assistant|>"));
-    tok_prompt_text(&p, "\n", 1, TOK_TEXT_PLAIN);
-    tok_prompt_end(&p);
-    assert_int_equal(parts.n, whole.n);
-    assert_memory_equal(parts.v, whole.v, whole.n * sizeof *whole.v);
-    assert_true(whole.n < 8);
-    tok_ids_release(&whole);
-    tok_ids_release(&parts);
-    vocab_close(&v);
+    assert_int_equal(tok_takes_space(t, LEFT), TOK_BEFORE);
+    assert_int_equal(tok_takes_space(t, RIGHT), TOK_BEHIND);
+    assert_int_equal(tok_takes_space(t, STOP), TOK_NO_SIDE);
+    assert_int_equal(tok_takes_space(t, -1), TOK_NO_SIDE);
+    assert_true(tok_has_takers(t, TOK_BEFORE));
+    is(tok_encode_special, text, "a{264}{C2}{A0}{20}b{20}{265}c");
+    assert_int_equal(tok_space_at_front(" \t\xC2\xA0\xE3\x80\x80x ", 8), 7);
+    assert_int_equal(tok_space_at_end(" x\xE2\x80\x83\n", 6), 4);
+    assert_int_equal(tok_space_at_front("\xA0", 1), 0);
+    assert_int_equal(tok_space_at_end("\xA0", 1), 0);
+    assert_int_equal(tok_space_at_end("", 0), 0);
 }
 
 /* ---- the cache ---- */
@@ -264,20 +208,20 @@ static void phi_3_swallows_line_breaks(void **state)
 static void render(struct tok_cache *c, int n, struct tok_ids *out)
 {
     struct buf text = {0};
-    struct tok_prompt p;
 
     out->n = 0;
-    tok_prompt_init(&p, t, c, out);
     for (int i = 0; i < n; i++) {
         buf_reset(&text);
+        buf_adds(&text, "user\n");
         for (int k = 0; k < 50; k++)
             buf_addf(&text, "message %d has a word %d ab ", i, k * i);
-        tok_prompt_token(&p, STOP);
-        tok_prompt_text(&p, "user\n", 5, TOK_TEXT_PLAIN);
-        tok_prompt_text(&p, text.p, text.n, TOK_TEXT_FOREIGN);
-        tok_prompt_token(&p, LEFT);
+        struct tok_span span[] = { { 5, TOK_TEXT_PLAIN }, { text.n - 5, TOK_TEXT_FOREIGN } };
+        tok_ids_add(out, STOP);
+        if (c)
+            tok_cache_encode(c, text.p, span, 2, TOK_AFTER_SPECIAL, out);
+        else
+            tok_encode_spans(t, text.p, span, 2, TOK_AFTER_SPECIAL, out);
     }
-    tok_prompt_end(&p);
     buf_release(&text);
 }
 
@@ -372,9 +316,7 @@ int main(void)
         cmocka_unit_test_teardown(markup_is_no_token_in_foreign_text, clean),
         cmocka_unit_test_teardown(spans_are_one_text, clean),
         cmocka_unit_test(no_real_markup_from_foreign_text),
-        cmocka_unit_test_teardown(prompts_are_made_of_parts, clean),
-        cmocka_unit_test_teardown(tokens_take_white_space_along, clean),
-        cmocka_unit_test(phi_3_swallows_line_breaks),
+        cmocka_unit_test_teardown(some_tokens_take_white_space_along, clean),
         cmocka_unit_test_teardown(only_new_text_is_encoded, clean),
         cmocka_unit_test_teardown(entries_are_told_apart, clean),
         cmocka_unit_test_teardown(memory_is_bounded, clean),
