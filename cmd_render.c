@@ -136,10 +136,25 @@ static bool check_request(const json_t *in, struct err *e)
            err_set_kind(e, ERR_USAGE, "the options are not an object");
 }
 
+static void warn(void *arg, const char *text)
+{
+    (void)arg;
+    cmd_note("warning: %s", text);
+}
+
+static bool is_end(void *arg, const char *name)
+{
+    const struct render *r = arg;
+    int32_t id = tok_special(r->m->tok, name);
+
+    return id >= 0 && tok_is_end(r->m->tok, id);
+}
+
 /* Render a request, and encode it if there is a model. */
 static bool render(struct render *r, const json_t *in, enum generate generate,
                    struct err *e)
 {
+    struct tmpl_check check = { warn, r->m ? is_end : NULL, r };
     struct tmpl_request req = {
         .tools = json_object_get(in, "tools"), .bos = r->bos, .eos = r->eos,
         .now = r->set->now,
@@ -158,6 +173,8 @@ static bool render(struct render *r, const json_t *in, enum generate generate,
     ok = tmpl_render(r->tmpl, &req, r->m ? &r->m->vocab : NULL, &r->prompt, e);
     if (ok && r->enc)
         ok = chat_encode(r->enc, &r->prompt, NULL, NULL, NULL, &r->done, e);
+    if (ok && generate == GENERATE_UNLESS_SAID)
+        tmpl_check(&req, &r->prompt, &check);
     json_decref(options);
     json_decref(messages);
     return ok;

@@ -227,6 +227,7 @@ void chat_free(struct chat *c)
     free((char *)c->now.model);
     free((char *)c->now.device);
     free((char *)c->now.template_name);
+    free((char *)c->now.template_why);
     free((char *)c->now.session_id);
     free((char *)c->now.session_path);
     free(c->system);
@@ -364,5 +365,6 @@ void chat_status(struct chat *c, struct chat_status *out)
     out->template_name = chat_show(&c->shown[2], c->now.template_name);
     out->session_id = chat_show(&c->shown[3], c->now.session_id);
     out->session_path = chat_show(&c->shown[4], c->now.session_path);
+    out->template_why = chat_show(&c->shown[5], c->now.template_why);
     pthread_mutex_unlock(&c->lock);
 }

@@ -62,6 +62,7 @@ struct chat_status {
     const char *model;          /* name, foreign bytes */
     const char *device;         /* "CPU avx512, 2 threads" */
     const char *template_name;
+    const char *template_why;   /* one sentence: why this one */
     const char *session_id;
     const char *session_path;   /* NULL: not saved (--private, or nothing said yet) */
     uint32_t ctx, ctx_used;

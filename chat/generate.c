@@ -56,22 +56,6 @@ static void chat_emit(struct chat_answer *a, struct chat_event *ev)
     a->g->emit(a->g->arg, ev);
 }
 
-/* The bytes of a token in the stream. A control token stands there by its name; an added
- * token that is text (a run of spaces, "<think>" in some vocabularies) is fed as text, in
- * which the router finds tags just as well. */
-static const char *chat_token_text(const struct tok *t, int32_t id, size_t *len,
-                                   const char **special)
-{
-    const char *text = tok_bytes(t, id, len);
-
-    *special = NULL;
-    if (*len == 0 && tok_is_special(t, id)) {
-        *special = tok_name(t, id, len);
-        return *special;
-    }
-    return text;
-}
-
 /* Feed one token to the router; its name must be NUL-terminated there. */
 static void chat_feed(struct chat_answer *a, int32_t id, const char **text, size_t *len)
 {

@@ -37,7 +37,7 @@ struct chat {
     struct chat_settings work;      /* worker: the settings as they were when its job began */
 
     struct chat_status now;         /* locked; its strings are owned */
-    struct buf shown[5];            /* front: the copies chat_status() hands out */
+    struct buf shown[6];            /* front: the copies chat_status() hands out */
 
     struct chat_model *model;       /* worker; NULL before the first load */
     struct chat_prompter *prompter; /* worker; of the model */

@@ -100,8 +100,46 @@ static bool is_own(const struct chat_conv *conv, const struct chat_conv_message 
            !strcmp(m->model_key, conv->model_key);
 }
 
+/* What an answer left open, for templates that want to close it; NULL for all others. The
+ * ids tell: read by the model's syntax once more. The caller frees. */
+static char *said_end(const struct chat_model *model, const struct chat_conv_message *m)
+{
+    struct tmpl_stream *st = tmpl_stream_open(
+        model->syntax, m->think_off ? TMPL_RESPONSE : TMPL_THINK, &model->vocab);
+    struct tmpl_result result = {0};
+    char *left = NULL;
+
+    for (size_t i = 0; tmpl_stream_left(st) && i < m->ids.n; i++) {
+        const char *special;
+        size_t n;
+        const char *text = chat_token_text(model->tok, m->ids.v[i], &n, &special);
+        char *name = special ? xmemdup0(text, n) : NULL;
+        tmpl_feed(st, text, n, name, &result);
+        tmpl_result_reset(&result);
+        free(name);
+    }
+    if (tmpl_stream_left(st))
+        left = xstrdup(tmpl_stream_left(st));
+    tmpl_result_release(&result);
+    tmpl_stream_free(st);
+    return left;
+}
+
+static void set_said(json_t *o, const struct chat_model *model,
+                     const struct chat_conv_message *m)
+{
+    char *left = said_end(model, m);
+
+    json_object_set_new(o, "_said", json_true());
+    if (m->think_off)
+        json_object_set_new(o, "_think_off", json_true());
+    if (left)
+        json_object_set_new(o, "_said_end", json_string(left));
+    free(left);
+}
+
 static json_t *message_json(const struct path *p, const struct chat_conv_message *m,
-                            const char *reasoning_key)
+                            const struct chat_model *model)
 {
     static const char *const roles[] = {
         [CHAT_ROLE_SYSTEM] = "system", [CHAT_ROLE_USER] = "user",
@@ -111,7 +149,7 @@ static json_t *message_json(const struct path *p, const struct chat_conv_message
 
     set_text(o, "content", buf_str(&m->text), m->text.n);
     if (m->think.n)
-        set_text(o, reasoning_key, buf_str(&m->think), m->think.n);
+        set_text(o, tmpl_reasoning_key(model->tmpl), buf_str(&m->think), m->think.n);
     if (m->calls)
         json_object_set(o, "tool_calls", m->calls);
     if (m->name)
@@ -119,14 +157,12 @@ static json_t *message_json(const struct path *p, const struct chat_conv_message
     if (m->tool_call_id)
         set_text(o, "tool_call_id", m->tool_call_id, strlen(m->tool_call_id));
     if (is_own(p->conv, m))
-        json_object_set_new(o, "_said", json_true());
-    if (m->think_off)
-        json_object_set_new(o, "_think_off", json_true());
+        set_said(o, model, m);
     return o;
 }
 
-static void path_make(struct chat_conv *conv, int head, bool open, const struct tmpl *t,
-                      struct path *out)
+static void path_make(struct chat_conv *conv, int head, bool open,
+                      const struct chat_model *model, struct path *out)
 {
     int *ids;
     size_t n = chat_conv_path(conv, head, &ids);
@@ -138,7 +174,7 @@ static void path_make(struct chat_conv *conv, int head, bool open, const struct 
         if (m->role == CHAT_ROLE_ASSISTANT && !m->ids.n && !m->text.n && !m->think.n &&
             !m->calls)
             continue;
-        json_t *o = message_json(out, m, tmpl_reasoning_key(t));
+        json_t *o = message_json(out, m, model);
         if (open && i + 1 == n)
             json_object_set_new(o, "_open", json_true());
         out->ids[out->n++] = ids[i];
@@ -280,7 +316,7 @@ bool chat_prompt_make(struct chat_prompter *pr, struct chat_conv *conv, int head
     size_t closed;
 
     *out = (struct chat_prompt){0};
-    path_make(conv, head, open, pr->model->tmpl, &p);
+    path_make(conv, head, open, pr->model, &p);
     closed = keeps ? 0 : p.n - (open && p.n);
     bool ok = render(pr->model, &p, p.n, !open, think, &prompt, e) &&
               bases_make(pr, &p, closed, think, e);

@@ -305,9 +305,11 @@ static void chat_publish_model(struct chat *c)
     free((char *)c->now.model);
     free((char *)c->now.device);
     free((char *)c->now.template_name);
+    free((char *)c->now.template_why);
     c->now.model = xstrdup(chat_model_name(c->model));
     c->now.device = xstrdup(info->device);
     c->now.template_name = xstrdup(tmpl_name(c->model->tmpl));
+    c->now.template_why = xstrdup(c->model->why_template);
     c->now.ctx = info->ctx;
     c->now.ctx_used = 0;
     c->now.prefill_tps = c->now.decode_tps = 0;

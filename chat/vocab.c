@@ -120,7 +120,20 @@ static bool vocab_has_special(const void *arg, const char *name)
     return tok_special(v->tok, name) >= 0;
 }
 
-/* As generate.c feeds it: what has bytes of its own is text. */
+const char *chat_token_text(const struct tok *t, int32_t id, size_t *len,
+                            const char **special)
+{
+    const char *text = tok_bytes(t, id, len);
+
+    *special = NULL;
+    if (*len == 0 && tok_is_special(t, id)) {
+        *special = tok_name(t, id, len);
+        return *special;
+    }
+    return text;
+}
+
+/* As chat_token_text() has it. */
 static bool vocab_is_control(const void *arg, const char *name)
 {
     const struct chat_vocab *v = arg;

@@ -53,7 +53,7 @@ static bool glm_tools_4(struct tmpl_job *j, struct err *e)
                  "# 可用工具");
     for (size_t i = 0; i < json_array_size(j->tools); i++) {
         const json_t *f = tmpl_function(json_array_get(j->tools, i));
-        tmpl_puts(j, "\n\n## ");
+        tmpl_puts(j, "\n## ");
         if (!tmpl_put_call_name(j, f, e))
             return false;
         tmpl_puts(j, "\n\n");

@@ -119,9 +119,10 @@ static bool run_model(struct tui_call *call, struct err *e)
             buf_adds(call->out, "no model is loaded; /model FILE loads one");
         else
             buf_addf(call->out,
-                     "model %s\ndevice %s\ntemplate %s\ncontext %u of %u tokens",
+                     "model %s\ndevice %s\ntemplate %s: %s\ncontext %u of %u tokens",
                      st.model ? st.model : "-", st.device ? st.device : "-",
-                     st.template_name ? st.template_name : "-", (unsigned)st.ctx_used,
+                     st.template_name ? st.template_name : "-",
+                     st.template_why ? st.template_why : "-", (unsigned)st.ctx_used,
                      (unsigned)st.ctx);
         return true;
     }

@@ -160,6 +160,7 @@ END
 @test "info says which template is used, and refuses one that is not there" {
     run -0 v info --json "$model"
     [ "$("$look" get template.name <<< "$output")" = plain ]
+    [[ $("$look" get template.why <<< "$output") == *"no chat template"* ]]
     run -0 v info --json --template chatml "$model"
     [ "$("$look" get template.name <<< "$output")" = chatml ]
     usage_error info --template nonesuch "$model"
