@@ -18,7 +18,8 @@
 #include "base/mem.h"
 
 enum {
-    CTX_LEAST = 512,            /* what is tried for even when memory is short */
+    CTX_LEAST = 512,            /* what is tried for even when half the room is less */
+    CTX_USELESS = 32,           /* with less nobody can chat: refuse */
     CTX_MOST = 1 << 24,
     CTX_STEP = 256,             /* a context cut by memory is a multiple of this */
     FFN_TILE = 64,
@@ -130,12 +131,14 @@ static bool be_ctx_choose(struct be *b, const struct be_params *p, struct err *e
         return true;
     }
     ctx = ctx > CTX_STEP ? ctx / CTX_STEP * CTX_STEP : ctx;
-    b->info.ctx = ctx < least ? least : ctx;
+    if (ctx < least)
+        ctx = be_fit(s, room) < least ? be_fit(s, room) : least;
+    b->info.ctx = ctx;
     b->info.why_ctx = be_keepf(b, "what fits into %s%s; the model was trained for %u",
                                p->memory ? "the memory limit of "
                                          : "half of the memory free beside the weights, ",
                                be_size(text, budget), b->info.ctx_train);
-    return b->info.ctx <= be_fit(s, room) || be_ctx_refuse(b, b->info.ctx, room, e);
+    return ctx >= CTX_USELESS || be_ctx_refuse(b, least, room, e);
 }
 
 /* ---- the description ---- */

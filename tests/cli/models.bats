@@ -107,14 +107,17 @@ logits_near()
     done
 }
 
-@test "llama3-rope: the logits of every position are within 1e-3" {
+@test "the logits of every position are within 1e-3, for each architecture" {
     need_shared models/expected
-    expected=$shared/models/expected/tiny-llama3-rope.json
-    ids=$("$look" get "prompt_ids.*" < "$expected" | paste -sd,)
-    v score -m "$shared/models/tiny-arch/llama3-rope.gguf" --ids "$ids" --logits --json > score
-    "$look" get "tokens.*.logits.*" < score > got
-    "$look" get "logits.*.*" < "$expected" > want
-    run -0 "$look" near 1e-3 want got
+    for name in llama3-rope mistral3-yarn qwen2 qwen3 smollm3; do
+        expected=$shared/models/expected/tiny-$name.json
+        ids=$("$look" get "prompt_ids.*" < "$expected" | paste -sd,)
+        v score -m "$shared/models/tiny-arch/$name.gguf" --ids "$ids" --logits --json > score
+        "$look" get "tokens.*.logits.*" < score > got
+        "$look" get "logits.*.*" < "$expected" > want
+        run -0 "$look" near 1e-3 want got
+        echo "$name: $output"
+    done
 }
 
 @test "score gives the reference's perplexity of a text" {

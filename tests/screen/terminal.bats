@@ -50,7 +50,7 @@ load helpers
 
 @test "Ctrl-Z suspends and fg comes back" {
     terminal 80 24 "exec bash --norc --noprofile -i"
-    keys "stty -a > before; $VITRINE --device fake:$scripts/hello.jsonl" Enter
+    keys "stty -a > ~/before; $VITRINE --device fake:$scripts/hello.jsonl" Enter
     wait_for "idle"
     type_text "half a line"
     wait_for "❯ half a line"
@@ -58,7 +58,7 @@ load helpers
     wait_for "Stopped"
     wait_format alternate_on 0
     has_not "idle"
-    keys "stty -a | diff before - && echo sa''me" Enter
+    keys "stty -a | diff ~/before - && echo sa''me" Enter
     wait_for "same"
     resize 70 20
     keys "fg" Enter

@@ -17,7 +17,7 @@ struct model {
 
 static inline struct gguf *open_gguf(const char *name)
 {
-    char path[4200];
+    char path[4300];
     struct err e = {0};
     struct gguf *g;
 
