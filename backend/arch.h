@@ -9,10 +9,10 @@
 #include <stdint.h>
 
 #include "backend/rope.h"
+#include "base/gguf.h"
 
 struct be_arch;
 struct err;
-struct gguf;
 
 enum be_arch_has {
     BE_HAS_QKV_BIAS = 1,        /* attn_q.bias and so on may be there */
@@ -42,5 +42,7 @@ struct be_hparams {
 const struct be_arch *be_arch_find(const struct gguf *g, struct err *e);
 bool be_arch_read(const struct be_arch *a, const struct gguf *g, struct be_hparams *h,
                   struct err *e);
+
+bool be_arch_str_is(struct gguf_str s, const char *name);
 
 #endif

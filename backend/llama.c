@@ -6,8 +6,7 @@
  *      keys and values go straight into the cache;
  *   2. attention: heads and queries (attention.c);
  *   3. output projection, added to the residual stream;
- *   4. gate and up, joined by SiLU: an item is a few rows of both;
- *   5. down projection, added to the residual stream.
+ *   4. and 5. the feed-forward network (ffn.c).
  *
  * Every number is computed by one thread in one order that depends on nothing but the
  * model and the ids, so chunks, threads and history do not change a bit. */
@@ -21,7 +20,6 @@
 #include "backend/vec.h"
 
 enum {
-    ROWS = 32,              /* matrix rows of one item */
     SERIAL_TOKENS = 4,      /* so few are normalised without sharing */
     SHARE_WORK = 32768,     /* multiplications from which sharing pays */
 };
@@ -167,18 +165,17 @@ static void be_qkv_item(void *arg, size_t item, int thread)
     }
 }
 
-/* Rows of a projection that is added to the residual stream. */
-static void be_project(struct be_llama *m, const struct be_matrix *w, const float *bias,
+void be_llama_project(struct be_llama *m, const struct be_matrix *w, const float *bias,
                        const float *x, size_t item, int thread)
 {
     struct be_product p = {
-        .m = w, .row = item * ROWS, .x = x, .x_stride = w->cols, .tokens = m->step->n,
-        .out = m->x + item * ROWS, .out_stride = m->hp.n_embd, .put = BE_PUT_ADD,
+        .m = w, .row = item * BE_ROWS, .x = x, .x_stride = w->cols, .tokens = m->step->n,
+        .out = m->x + item * BE_ROWS, .out_stride = m->hp.n_embd, .put = BE_PUT_ADD,
     };
 
     if (be_llama_stop(m))
         return;
-    p.n_rows = w->rows - p.row < ROWS ? w->rows - p.row : ROWS;
+    p.n_rows = w->rows - p.row < BE_ROWS ? w->rows - p.row : BE_ROWS;
     be_multiply(m->k, &p, be_llama_scratch(m, thread), &m->stopped);
     for (size_t t = 0; bias && t < m->step->n; t++)
         for (size_t i = 0; i < p.n_rows; i++)
@@ -189,58 +186,7 @@ static void be_output_item(void *arg, size_t item, int thread)
 {
     struct be_llama *m = arg;
     const struct be_layer *l = &m->layers[m->layer];
-    be_project(m, &l->o, l->o_bias, m->att, item, thread);
-}
-
-static void be_down_item(void *arg, size_t item, int thread)
-{
-    struct be_llama *m = arg;
-    const struct be_layer *l = &m->layers[m->layer];
-    be_project(m, &l->down, l->down_bias, m->ffn, item, thread);
-}
-
-/* g = g / (1 + exp(-g)) * u; both (n) */
-static void be_silu(float *g, const float *u, size_t n)
-{
-    size_t i = 0;
-
-    for (; i + 4 <= n; i += 4) {
-        be_v4 x = be_load4(g + i);
-        be_store4(g + i, x / (be_set4(1) + be_exp4(-x)) * be_load4(u + i));
-    }
-    for (; i < n; i++)
-        g[i] = g[i] / (1 + be_exp1(-g[i])) * u[i];
-}
-
-static void be_gate_item(void *arg, size_t item, int thread)
-{
-    struct be_llama *m = arg;
-    const struct be_layer *l = &m->layers[m->layer];
-    size_t tile = m->sizes.ffn_tile;
-    float *up = be_llama_scratch(m, thread);        /* (chunk, tile) */
-    float *scratch = up + m->sizes.chunk * tile;
-    struct be_product p = {
-        .m = &l->gate, .row = item * tile, .x = m->xn, .x_stride = m->hp.n_embd,
-        .tokens = m->step->n, .out = m->ffn + item * tile, .out_stride = m->hp.n_ff,
-    };
-
-    if (be_llama_stop(m))
-        return;
-    p.n_rows = m->hp.n_ff - p.row < tile ? m->hp.n_ff - p.row : tile;
-    be_multiply(m->k, &p, scratch, &m->stopped);
-    struct be_product q = p;
-    q.m = &l->up;
-    q.out = up;
-    q.out_stride = tile;
-    be_multiply(m->k, &q, scratch, &m->stopped);
-    for (size_t t = 0; t < m->step->n; t++) {
-        float *g = p.out + t * p.out_stride, *u = up + t * tile;
-        for (size_t i = 0; l->gate_bias && i < p.n_rows; i++)
-            g[i] += l->gate_bias[p.row + i];
-        for (size_t i = 0; l->up_bias && i < p.n_rows; i++)
-            u[i] += l->up_bias[p.row + i];
-        be_silu(g, u, p.n_rows);
-    }
+    be_llama_project(m, &l->o, l->o_bias, m->att, item, thread);
 }
 
 static void be_head_item(void *arg, size_t item, int thread)
@@ -248,20 +194,20 @@ static void be_head_item(void *arg, size_t item, int thread)
     struct be_llama *m = arg;
     const struct be_step *s = m->step;
     struct be_product p = {
-        .m = &m->head, .row = item * ROWS, .x = m->xn + (s->n - s->rows) * m->hp.n_embd,
-        .x_stride = m->hp.n_embd, .tokens = s->rows, .out = s->logits + item * ROWS,
+        .m = &m->head, .row = item * BE_ROWS, .x = m->xn + (s->n - s->rows) * m->hp.n_embd,
+        .x_stride = m->hp.n_embd, .tokens = s->rows, .out = s->logits + item * BE_ROWS,
         .out_stride = m->hp.n_vocab,
     };
 
     if (be_llama_stop(m))
         return;
-    p.n_rows = m->hp.n_vocab - p.row < ROWS ? m->hp.n_vocab - p.row : ROWS;
+    p.n_rows = m->hp.n_vocab - p.row < BE_ROWS ? m->hp.n_vocab - p.row : BE_ROWS;
     be_multiply(m->k, &p, be_llama_scratch(m, thread), &m->stopped);
 }
 
 /* ---- the step ---- */
 
-static size_t be_items(uint64_t rows, size_t tile)
+size_t be_llama_items(uint64_t rows, size_t tile)
 {
     return (rows + tile - 1) / tile;
 }
@@ -276,10 +222,9 @@ static void be_layer_step(struct be_llama *m)
     be_llama_share(m, be_qkv_item, h->n_heads + 2 * (size_t)h->n_kv_heads,
                    embd * (l->q.rows + l->k.rows + l->v.rows));
     be_llama_attend(m);
-    be_llama_share(m, be_output_item, be_items(h->n_embd, ROWS), embd * l->o.cols);
+    be_llama_share(m, be_output_item, be_llama_items(h->n_embd, BE_ROWS), embd * l->o.cols);
     be_norm(m, be_ffn_norm_item);
-    be_llama_share(m, be_gate_item, be_items(h->n_ff, m->sizes.ffn_tile), 2 * embd * h->n_ff);
-    be_llama_share(m, be_down_item, be_items(h->n_embd, ROWS), embd * h->n_ff);
+    be_llama_ffn(m);
 }
 
 /* Embeddings, angles and the scale of the queries. */
@@ -311,7 +256,7 @@ bool be_llama_step(struct be_llama *m, const struct be *b, const struct be_step 
     if (s->rows && !be_llama_stop(m)) {
         for (size_t t = s->n - s->rows; t < s->n; t++)
             be_norm_token(m, m->out_norm, t);
-        be_llama_share(m, be_head_item, be_items(m->hp.n_vocab, ROWS),
+        be_llama_share(m, be_head_item, be_llama_items(m->hp.n_vocab, BE_ROWS),
                        (uint64_t)s->rows * m->hp.n_embd * m->hp.n_vocab);
     }
     return !atomic_load_explicit(&m->stopped, memory_order_relaxed);

@@ -11,6 +11,8 @@
 #include "backend/ops.h"
 #include "backend/pool.h"
 
+enum { BE_ROWS = 32 };      /* matrix rows of one item */
+
 /* Vectors are F32 copies; NULL where the model has none. */
 struct be_layer {
     float *attn_norm, *ffn_norm;            /* (n_embd) */
@@ -82,10 +84,17 @@ float *be_llama_values(const struct be_llama *m, uint32_t layer, uint32_t head);
 /* Attention of the chunk: m->q and the cache to m->att. */
 void be_llama_attend(struct be_llama *m);
 
+/* The feed-forward network of the layer: m->xn to m->x. */
+void be_llama_ffn(struct be_llama *m);
+
+/* For a pool item: rows of a projection that is added to the residual stream. */
+void be_llama_project(struct be_llama *m, const struct be_matrix *w, const float *bias,
+                      const float *x, size_t item, int thread);
 /* For a pool item: has the step been cancelled? */
 bool be_llama_stop(struct be_llama *m);
 /* Share items among the threads, unless the work (multiplications) is not worth it. */
 void be_llama_share(struct be_llama *m, be_pool_fn *fn, size_t items, uint64_t work);
+size_t be_llama_items(uint64_t rows, size_t tile);
 float *be_llama_scratch(const struct be_llama *m, int thread);
 
 #endif
