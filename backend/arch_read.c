@@ -13,7 +13,8 @@
 #include "base/gguf.h"
 
 /* Larger than any model; keeps every product below far from 64 bits. */
-enum { MOST_LAYERS = 1 << 16, MOST_WIDTH = 1 << 24, MOST_HEADS = 1 << 16 };
+enum { MOST_LAYERS = 1 << 16, MOST_WIDTH = 1 << 24, MOST_HEADS = 1 << 16,
+       MOST_EXPERTS = 1 << 12 };
 
 /* ---- reading keys that begin with the architecture's name ---- */
 
@@ -73,14 +74,19 @@ static bool be_read_sizes(struct be_keys *k, struct be_hparams *h)
 
     if (!be_may(k, "expert_count", 0, UINT32_MAX, &experts))
         return false;
-    if (experts)
+    if (experts && !k->arch->moe.gating)
         return err_set_kind(k->e, ERR_MODEL, "%s is a mixture of %u experts (%s), which this "
-                            "version cannot compute", gguf_path(k->g), experts, k->key);
+                            "version cannot compute in a %s model", gguf_path(k->g), experts,
+                            k->key, k->arch->name);
     if (!be_need(k, "block_count", 1, MOST_LAYERS, &h->n_layers))
         return false;
     if (h->n_layers > n)
         return err_set_kind(k->e, ERR_MODEL, "%s: %s is %u but the file has only %zu tensors",
                             gguf_path(k->g), k->key, h->n_layers, n);
+    if ((k->arch->has & BE_HAS_EXPERT_KEYS) &&
+        !be_may(k, "nextn_predict_layers", 0, h->n_layers - 1, &h->n_extra))
+        return false;
+    h->n_layers -= h->n_extra;
     return be_need(k, "context_length", 1, UINT32_MAX, &h->ctx_train) &&
            be_need(k, "embedding_length", 1, MOST_WIDTH, &h->n_embd) &&
            be_need(k, "feed_forward_length", 1, MOST_WIDTH, &h->n_ff);
@@ -110,15 +116,78 @@ static bool be_read_heads(struct be_keys *k, struct be_hparams *h)
 
 static bool be_read_norms(struct be_keys *k, struct be_hparams *h)
 {
-    if (!gguf_get_f32(k->g, be_key(k, "attention.layer_norm_rms_epsilon"), &h->eps, k->e))
+    const char *name = k->arch->has & BE_HAS_LAYER_NORM ? "attention.layer_norm_epsilon"
+                                                        : "attention.layer_norm_rms_epsilon";
+
+    if (!gguf_get_f32(k->g, be_key(k, name), &h->eps, k->e))
         return false;
     if (!(h->eps > 0 && h->eps < 1))
         return err_set_kind(k->e, ERR_MODEL, "%s: %s is %g and must be between 0 and 1",
                             gguf_path(k->g), k->key, (double)h->eps);
+    if (k->arch->temp_no_rope) {
+        h->temp_floor = h->window;
+        h->temp_scale = 0.1f;
+        h->temp_offset = 1;
+    }
     if (!(k->arch->has & BE_HAS_ATTN_TEMP))
         return true;
     h->temp_floor = h->rope.ctx_orig;
     return be_may_f32(k, "attention.temperature_scale", 0, 100, &h->temp_scale);
+}
+
+static bool be_read_window(struct be_keys *k, struct be_hparams *h)
+{
+    const struct be_arch_window *w = &k->arch->window;
+    uint32_t size = w->size;
+
+    if (!w->kind || (w->only_layers && w->only_layers != h->n_layers))
+        return true;
+    if (!be_may(k, "attention.sliding_window", w->fixed ? 1 : 0, UINT32_MAX, &size))
+        return false;
+    h->window = w->fixed ? w->size : size;
+    h->window_kind = h->window ? w->kind : BE_WINDOW_NONE;
+    h->window_period = w->period;
+    h->rope_window = h->rope;
+    h->two_turns = h->window && w->plain;
+    if (!h->two_turns)
+        return true;
+    h->rope_window.scaling = BE_ROPE_PLAIN;
+    h->rope_window.factor = h->rope_window.attn_factor = 1;
+    if (w->base == 0)
+        return true;
+    h->rope_window.base = w->base;
+    return be_may_f32(k, "rope.freq_base_swa", 1.0001f, 1e30f, &h->rope_window.base);
+}
+
+/* Factors here and there. */
+static bool be_read_factors(struct be_keys *k, struct be_hparams *h)
+{
+    const struct be_arch *a = k->arch;
+    bool wide = a->wide_scale_layers && a->wide_scale_layers == h->n_layers;
+    float q_scale = 0;
+
+    h->q_scale = 1 / sqrtf(wide ? (float)h->n_embd / (float)h->n_heads : (float)h->key_len);
+    h->embd_scale = a->embd_root ? sqrtf((float)h->n_embd) : 1;
+    h->residual_scale = h->logit_scale = 1;
+    h->attn_cap = a->attn_cap;
+    h->logit_cap = a->logit_cap;
+    if (a->caps && (!be_may_f32(k, "attn_logit_softcapping", 0, 1e6f, &h->attn_cap) ||
+                    !be_may_f32(k, "final_logit_softcapping", 0, 1e6f, &h->logit_cap)))
+        return false;
+    if (!a->scales)
+        return true;
+    if (!be_may_f32(k, "embedding_scale", 0, 1e6f, &h->embd_scale) ||
+        !be_may_f32(k, "residual_scale", 0, 1e6f, &h->residual_scale) ||
+        !be_may_f32(k, "attention.scale", 0, 1e6f, &q_scale) ||
+        !be_may_f32(k, "logit_scale", 0, 1e6f, &h->logit_scale))
+        return false;
+    h->q_scale = q_scale > 0 ? q_scale : h->q_scale;
+    h->embd_scale = h->embd_scale > 0 ? h->embd_scale : 1;     /* 0 says "none" */
+    h->residual_scale = h->residual_scale > 0 ? h->residual_scale : 1;
+    h->logit_scale = h->logit_scale > 0 ? h->logit_scale : 1;
+    if (a->divide_logits)
+        h->logit_scale = 1 / h->logit_scale;
+    return true;
 }
 
 static bool be_read_scaling(struct be_keys *k, struct be_rope_params *r)
@@ -169,6 +238,101 @@ static bool be_read_rope(struct be_keys *k, struct be_hparams *h)
            be_may_f32(k, "rope.scaling.yarn_log_multiplier", 0, 100, &r->log_mul);
 }
 
+/* Keys and values of all heads are made from one row of rank numbers, of which the cache
+ * holds one per position, with n_rot that turn behind it. The queries are brought into that
+ * space, so attention is that of one key head. */
+static bool be_read_mla(struct be_keys *k, struct be_hparams *h)
+{
+    struct be_mla_params *a = &h->mla;
+    struct be_rope_params *r = &h->rope;
+    bool yarn = r->scaling == BE_ROPE_YARN;
+    double stretch = yarn && r->factor > 1 ? log((double)r->factor) : 0;
+    float mul = 0;
+
+    if (!be_need(k, "attention.kv_lora_rank", 1, MOST_WIDTH, &a->rank) ||
+        !be_may(k, "attention.q_lora_rank", 0, MOST_WIDTH, &a->q_rank) ||
+        !be_need(k, "attention.key_length_mla", r->n_rot + 1, MOST_HEADS, &a->key_len) ||
+        !be_need(k, "attention.value_length_mla", 1, MOST_HEADS, &a->value_len) ||
+        !be_may_f32(k, "rope.scaling.yarn_log_multiplier", 0, 100, &mul))
+        return false;
+    if (h->n_kv_heads != 1 || h->value_len != a->rank || h->key_len != a->rank + r->n_rot)
+        return err_set_kind(k->e, ERR_MODEL, "%s: %u key heads of %u and values of %u do not "
+                            "fit a rank of %u with %u turning dimensions; files of before "
+                            "2025-04 must be converted again", gguf_path(k->g), h->n_kv_heads,
+                            h->key_len, h->value_len, a->rank, r->n_rot);
+    /* the sharpening that yarn gives goes into the scale, also of what does not turn */
+    double length = mul > 0 ? 1 : 1 + 0.1 * stretch;
+    r->log_mul = mul > 0 ? 1 : 0;
+    double sharp = length * (double)r->attn_factor * (1 + (double)mul * stretch);
+    h->q_scale = (float)(sharp * sharp / sqrt((double)a->key_len));
+    h->value_row = h->key_len;
+    return true;
+}
+
+static bool be_read_groups(struct be_keys *k, struct be_moe_params *m)
+{
+    m->groups = m->groups_used = 1;
+    if (!(k->arch->has & BE_HAS_EXPERT_KEYS))
+        return true;
+    if (!be_may(k, "expert_group_count", 0, m->n, &m->groups) ||
+        !be_may(k, "expert_group_used_count", 0, m->n, &m->groups_used))
+        return false;
+    if (m->groups < 2) {
+        m->groups = m->groups_used = 1;
+        return true;
+    }
+    if (m->n % m->groups || m->groups_used < 1 || m->groups_used > m->groups ||
+        m->n / m->groups * m->groups_used < m->used)
+        return err_set_kind(k->e, ERR_MODEL, "%s: %u of %u groups of experts (%s) do not fit "
+                            "%u of %u experts", gguf_path(k->g), m->groups_used, m->groups,
+                            k->key, m->used, m->n);
+    return true;
+}
+
+static bool be_read_gating(struct be_keys *k, struct be_moe_params *m)
+{
+    uint32_t gating = k->arch->moe.gating;
+    bool sum = k->arch->moe.sum_to_one;
+
+    m->scale = 1;
+    if (!be_may_f32(k, "expert_weights_scale", 0, 1e6f, &m->scale))
+        return false;
+    m->scale = m->scale > 0 ? m->scale : 1;
+    if (k->arch->has & BE_HAS_EXPERT_KEYS) {
+        if (!gguf_opt_bool(k->g, be_key(k, "expert_weights_norm"), &sum, k->e) ||
+            !be_may(k, "expert_gating_func", 0, BE_GATING_CHOSEN, &gating))
+            return false;
+        gating = gating ? gating : k->arch->moe.gating;
+    }
+    m->gating = (enum be_gating)gating;
+    m->sum_to_one = sum;
+    return true;
+}
+
+static bool be_read_experts(struct be_keys *k, struct be_hparams *h)
+{
+    struct be_moe_params *m = &h->moe;
+    uint32_t shared = k->arch->moe.shared;
+
+    if (!k->arch->moe.gating || !be_may(k, "expert_count", 0, MOST_EXPERTS, &m->n))
+        return !k->arch->moe.gating;
+    if (!m->n)
+        return true;
+    m->n_ff = h->n_ff;
+    m->step = 1;
+    if (!be_need(k, "expert_used_count", 1, m->n, &m->used) ||
+        !be_may(k, "expert_feed_forward_length", 1, MOST_WIDTH, &m->n_ff) ||
+        !be_may(k, "expert_shared_count", 0, MOST_EXPERTS, &shared) ||
+        !be_may(k, "leading_dense_block_count", 0, h->n_layers, &m->first) ||
+        !be_may(k, "interleave_moe_layer_step", 1, MOST_LAYERS, &m->step))
+        return false;
+    if ((uint64_t)shared * m->n_ff > MOST_WIDTH)
+        return err_set_kind(k->e, ERR_MODEL, "%s: %u shared experts, each %u wide, are more "
+                            "than this version can compute", gguf_path(k->g), shared, m->n_ff);
+    m->shared_ff = shared * m->n_ff;
+    return be_read_gating(k, m) && be_read_groups(k, m);
+}
+
 /* The vocabulary's size is the embedding's; the token list must agree with it. */
 static bool be_read_vocab(struct be_keys *k, struct be_hparams *h)
 {
@@ -200,6 +364,10 @@ bool be_arch_read(const struct be_arch *a, const struct gguf *g, struct be_hpara
     struct be_keys k = {.arch = a, .g = g, .e = e};
 
     memset(h, 0, sizeof *h);
-    return be_read_sizes(&k, h) && be_read_heads(&k, h) && be_read_rope(&k, h) &&
-           be_read_norms(&k, h) && be_read_vocab(&k, h);
+    if (!be_read_sizes(&k, h) || !be_read_heads(&k, h) || !be_read_rope(&k, h))
+        return false;
+    h->value_row = h->value_len;
+    return be_read_window(&k, h) && be_read_norms(&k, h) && be_read_factors(&k, h) &&
+           (!(a->has & BE_HAS_MLA) || be_read_mla(&k, h)) && be_read_experts(&k, h) &&
+           be_read_vocab(&k, h);
 }
