@@ -66,7 +66,11 @@ struct be_arch_moe {
     bool sum_to_one;        /* the weights of the chosen */
     bool on_logits;         /* chosen before gating, which changes no order */
     bool weigh_input;       /* weights multiply what the experts read */
-    uint32_t shared;        /* without expert_shared_count */
+    enum { BE_WIDE_ALL, BE_WIDE_SPLIT, BE_WIDE_KEY } width; /* an expert is as wide as a
+                             * dense network; or, without the key, as all used are together;
+                             * or has a key */
+    bool steps;             /* interleave_moe_layer_step must be there */
+    uint32_t shared;        /* without EXPERT_KEYS */
 };
 
 struct be_arch_window {
@@ -75,9 +79,11 @@ struct be_arch_window {
     uint32_t size;          /* without the key; 0: then there is no window */
     uint32_t only_layers;   /* the window is for models of so many layers; 0: for all */
     bool fixed;             /* the key is not heeded */
+    bool must;              /* the key must be there */
     bool turn_only;         /* layers that see all do not turn (if others do not) */
     bool plain;             /* layers with a window turn unscaled, */
     float base;             /* and from this base; 0: as all */
+    bool base_key;          /* rope.freq_base_swa is heeded */
 };
 
 struct be_arch {
@@ -89,7 +95,8 @@ struct be_arch {
     struct be_arch_window window;
     struct be_arch_moe moe;
     float attn_cap, logit_cap;  /* soft caps without the keys; 0: none */
-    bool qk_length;             /* q and k get length sqrt(n) after they turned */
+    bool qk_length;             /* q and k get length sqrt(n) after they turned, */
+    uint32_t no_length_experts; /* but not in models of so many experts */
     bool embd_root;             /* embeddings are multiplied by sqrt(n_embd) */
     bool divide_logits;         /* logit_scale divides, otherwise it multiplies */
     bool caps;                  /* the keys of soft caps are heeded */
@@ -123,6 +130,7 @@ struct be_hparams {
     uint32_t window, window_period;
     enum be_window window_kind;
     bool two_turns;             /* rope_window differs from rope */
+    bool qk_length;
     float eps, temp_scale, temp_offset;
     float q_scale, embd_scale, residual_scale, logit_scale, attn_cap, logit_cap;
     struct be_rope_params rope, rope_window;    /* of full layers; of those with a window */

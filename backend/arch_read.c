@@ -142,21 +142,24 @@ static bool be_read_window(struct be_keys *k, struct be_hparams *h)
 
     if (!w->kind || (w->only_layers && w->only_layers != h->n_layers))
         return true;
-    if (!be_may(k, "attention.sliding_window", w->fixed ? 1 : 0, UINT32_MAX, &size))
+    if (!(w->must ? be_need : be_may)(k, "attention.sliding_window", w->fixed || w->must,
+                                      UINT32_MAX, &size))
         return false;
     h->window = w->fixed ? w->size : size;
     h->window_kind = h->window ? w->kind : BE_WINDOW_NONE;
     h->window_period = w->period;
     h->rope_window = h->rope;
-    h->two_turns = h->window && w->plain;
-    if (!h->two_turns)
-        return true;
-    h->rope_window.scaling = BE_ROPE_PLAIN;
-    h->rope_window.factor = h->rope_window.attn_factor = 1;
-    if (w->base == 0)
-        return true;
-    h->rope_window.base = w->base;
-    return be_may_f32(k, "rope.freq_base_swa", 1.0001f, 1e30f, &h->rope_window.base);
+    if (w->plain) {
+        h->rope_window.scaling = BE_ROPE_PLAIN;
+        h->rope_window.factor = h->rope_window.attn_factor = 1;
+    }
+    if (w->base != 0)
+        h->rope_window.base = w->base;
+    if (w->base_key &&
+        !be_may_f32(k, "rope.freq_base_swa", 1.0001f, 1e30f, &h->rope_window.base))
+        return false;
+    h->two_turns = h->window && (w->plain || h->rope_window.base != h->rope.base);
+    return true;
 }
 
 /* Factors here and there. */
@@ -171,8 +174,9 @@ static bool be_read_factors(struct be_keys *k, struct be_hparams *h)
     h->residual_scale = h->logit_scale = 1;
     h->attn_cap = a->attn_cap;
     h->logit_cap = a->logit_cap;
-    if (a->caps && (!be_may_f32(k, "attn_logit_softcapping", 0, 1e6f, &h->attn_cap) ||
-                    !be_may_f32(k, "final_logit_softcapping", 0, 1e6f, &h->logit_cap)))
+    if (a->attn_cap > 0 && !be_may_f32(k, "attn_logit_softcapping", 0, 1e6f, &h->attn_cap))
+        return false;
+    if (a->caps && !be_may_f32(k, "final_logit_softcapping", 0, 1e6f, &h->logit_cap))
         return false;
     if (!a->scales)
         return true;
@@ -295,18 +299,35 @@ static bool be_read_gating(struct be_keys *k, struct be_moe_params *m)
     bool sum = k->arch->moe.sum_to_one;
 
     m->scale = 1;
-    if (!be_may_f32(k, "expert_weights_scale", 0, 1e6f, &m->scale))
-        return false;
-    m->scale = m->scale > 0 ? m->scale : 1;
     if (k->arch->has & BE_HAS_EXPERT_KEYS) {
-        if (!gguf_opt_bool(k->g, be_key(k, "expert_weights_norm"), &sum, k->e) ||
+        if (!be_may_f32(k, "expert_weights_scale", 0, 1e6f, &m->scale) ||
+            !gguf_opt_bool(k->g, be_key(k, "expert_weights_norm"), &sum, k->e) ||
             !be_may(k, "expert_gating_func", 0, BE_GATING_CHOSEN, &gating))
             return false;
         gating = gating ? gating : k->arch->moe.gating;
+        m->scale = m->scale > 0 ? m->scale : 1;
     }
     m->gating = (enum be_gating)gating;
     m->sum_to_one = sum;
     return true;
+}
+
+static bool be_read_expert_width(struct be_keys *k, struct be_hparams *h)
+{
+    static const char key[] = "expert_feed_forward_length";
+    struct be_moe_params *m = &h->moe;
+
+    m->n_ff = h->n_ff;
+    switch (k->arch->moe.width) {
+    case BE_WIDE_ALL:
+        return true;
+    case BE_WIDE_SPLIT:
+        m->n_ff = h->n_ff / m->used;
+        return be_may(k, key, 1, MOST_WIDTH, &m->n_ff);
+    case BE_WIDE_KEY:
+        return be_need(k, key, 1, MOST_WIDTH, &m->n_ff);
+    }
+    return false;
 }
 
 static bool be_read_experts(struct be_keys *k, struct be_hparams *h)
@@ -314,17 +335,19 @@ static bool be_read_experts(struct be_keys *k, struct be_hparams *h)
     struct be_moe_params *m = &h->moe;
     uint32_t shared = k->arch->moe.shared;
 
-    if (!k->arch->moe.gating || !be_may(k, "expert_count", 0, MOST_EXPERTS, &m->n))
-        return !k->arch->moe.gating;
+    if (k->arch->moe.gating && !be_may(k, "expert_count", 0, MOST_EXPERTS, &m->n))
+        return false;
+    h->qk_length = k->arch->qk_length && m->n != k->arch->no_length_experts;
     if (!m->n)
         return true;
-    m->n_ff = h->n_ff;
     m->step = 1;
-    if (!be_need(k, "expert_used_count", 1, m->n, &m->used) ||
-        !be_may(k, "expert_feed_forward_length", 1, MOST_WIDTH, &m->n_ff) ||
-        !be_may(k, "expert_shared_count", 0, MOST_EXPERTS, &shared) ||
-        !be_may(k, "leading_dense_block_count", 0, h->n_layers, &m->first) ||
-        !be_may(k, "interleave_moe_layer_step", 1, MOST_LAYERS, &m->step))
+    if (!be_need(k, "expert_used_count", 1, m->n, &m->used) || !be_read_expert_width(k, h) ||
+        (k->arch->moe.steps &&
+         !be_need(k, "interleave_moe_layer_step", 1, MOST_LAYERS, &m->step)))
+        return false;
+    if ((k->arch->has & BE_HAS_EXPERT_KEYS) &&
+        (!be_may(k, "expert_shared_count", 0, MOST_EXPERTS, &shared) ||
+         !be_may(k, "leading_dense_block_count", 0, h->n_layers, &m->first)))
         return false;
     if ((uint64_t)shared * m->n_ff > MOST_WIDTH)
         return err_set_kind(k->e, ERR_MODEL, "%s: %u shared experts, each %u wide, are more "

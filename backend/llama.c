@@ -215,7 +215,7 @@ static void be_turn(struct be_llama *m, const struct be_head *d, size_t t)
 
     if (m->l->turns)
         be_rope_turn(&m->rope, be_llama_angles(m, t), y);
-    if (m->l->turns && m->arch->qk_length)
+    if (m->l->turns && m->hp.qk_length)
         be_llama_norm(m, y, NULL, NULL, y, d->len);
     if (!d->query)
         return;

@@ -57,8 +57,9 @@ static void numbers_that_do_not_fit_are_refused(void **state)
         {"mixtral", "llama.expert_count", 0, "ffn_gate.weight is missing"},
         {"qwen3moe", "qwen3moe.expert_feed_forward_length", 47, "ffn_gate_exps.weight is 64 x "
                                                                "48 x 8 and must be"},
-        {"llama4", "llama4.interleave_moe_layer_step", 0, "interleave_moe_layer_step"},
+        {"llama4", "llama4.interleave_moe_layer_step", 0, "interleave_moe_layer_step is 0"},
         {"llama4", "llama4.interleave_moe_layer_step", 1, "blk.0.ffn_gate_inp.weight is miss"},
+        {"gpt-oss", "gpt-oss.attention.sliding_window", 0, "sliding_window is 0"},
         {"glm4moe", "glm4moe.expert_gating_func", 9, "expert_gating_func"},
         {"glm4moe", "glm4moe.expert_shared_count", 0, "ffn_gate_shexp.weight"},
         {"glm4moe", "glm4moe.leading_dense_block_count", 4, "leading_dense_block_count"},
