@@ -91,8 +91,10 @@ int cmd_docs_bash(void);
 /* one file each */
 int cmd_ask(struct cmd_call *c);
 int cmd_bench(struct cmd_call *c);
+int cmd_bench_tokenizer(struct cmd_call *c);    /* with --tokenizer */
 int cmd_chat(struct cmd_call *c);
 int cmd_devices(struct cmd_call *c);
+int cmd_doctor(struct cmd_call *c);
 int cmd_info(struct cmd_call *c);
 int cmd_parse(struct cmd_call *c);
 int cmd_plan(struct cmd_call *c);

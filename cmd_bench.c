@@ -260,6 +260,8 @@ int cmd_bench(struct cmd_call *c)
 
     if (!cmd_at_most(c, 1) || !cmd_model_operand(c))
         return ERR_USAGE;
+    if (c->set.tokenizer)
+        return cmd_bench_tokenizer(c);
     bool ok = parse_lengths(c->set.prompt_tokens, &v, &n, &e) && measure_start(&b, &e);
     if (ok) {
         b.m = chat_model_open(&c->set, CHAT_MODEL_RUN, cmd_cancel(), &e);

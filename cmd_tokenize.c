@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 #include "chat/model.h"
 #include "cmd.h"
+#include "cmd_check.h"
 #include "cmd_ids.h"
 #include "cmd_text.h"
 
@@ -138,6 +139,10 @@ int cmd_tokenize(struct cmd_call *c)
         return ERR_USAGE;
     if (c->set.json && c->set.jsonl)
         return cmd_usage(c, "--json and --jsonl exclude each other");
+    if (c->set.check && (c->set.jsonl || c->set.decode || c->set.bos || c->set.special))
+        return cmd_usage(c, "--check goes with --json only; its file says the rest");
+    if (c->set.check && path)
+        return cmd_usage(c, "--check names the file, there is no other");
     if (c->set.decode && c->set.bos)
         return cmd_usage(c, "--bos means nothing with --decode");
 
@@ -145,7 +150,9 @@ int cmd_tokenize(struct cmd_call *c)
     if (!m)
         return cmd_fail(c, &e);
     t.tok = m->tok;
-    if (c->set.jsonl) {
+    if (c->set.check) {
+        status = cmd_check(c, m->tok);
+    } else if (c->set.jsonl) {
         status = cmd_jsonl(path, one_value, &t, &e);
         if (e.text[0])
             status = cmd_fail(c, &e);

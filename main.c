@@ -34,7 +34,8 @@ const struct cmd cmd_table[] = {
       CHAT_CMD_SCORE, cmd_score },
     { "tokenize", "[FILE]", "turn text into token ids, and back",
       "With --jsonl each line is a JSON string, or {\"hex\": ...} for bytes, and gives a "
-      "list of ids; with --decode the other way round.",
+      "list of ids; with --decode the other way round. The model may also be a "
+      "tokenizer.json, a tiktoken.model, or a directory with one.",
       CHAT_CMD_TOKENIZE, cmd_tokenize },
     { "parse", "[FILE]", "take apart what a model wrote",
       "Reads raw output and prints its thinking, answer and calls as they are decided, "
@@ -52,6 +53,10 @@ const struct cmd cmd_table[] = {
       "or {\"error\"}.",
       CHAT_CMD_RENDER, cmd_render },
     { "info", "[MODEL]", "tell what a model file is", NULL, CHAT_CMD_INFO, cmd_info },
+    { "doctor", "[MODEL]", "tell what was found in a model, and test it",
+      "MODEL may also be a tokenizer.json, a tiktoken.model, or a directory with one. Ends "
+      "with status 1 when something is bad.",
+      CHAT_CMD_DOCTOR, cmd_doctor },
     { "plan", "[MODEL]", "tell what a model needs in memory, before it is loaded", NULL,
       CHAT_CMD_PLAN, cmd_plan },
     { "bench", "[MODEL]", "measure how fast a model runs here", NULL, CHAT_CMD_BENCH,

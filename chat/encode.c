@@ -1,6 +1,10 @@
 /* Pieces to ids, one after the other. What a piece becomes depends on its bytes, on whose
  * they are, and on whether text or a special token came before it; so as long as the
- * pieces are those of the prompt before, their ids are, too. */
+ * pieces are those of the prompt before, their ids are, too. Text that stands elsewhere
+ * in the new prompt, as after an edit further up, is found in a cache.
+ *
+ * Some special tokens take white space of the text beside them along; that is no part of
+ * the text then, whoever wrote it. */
 #include "config.h"
 
 #include "chat/encode.h"
@@ -12,8 +16,12 @@
 #include "base/err.h"
 #include "base/mem.h"
 
+/* Bytes for texts that were encoded before. */
+static const size_t encode_cache_limit = (size_t)32 << 20;
+
 struct chat_encoder {
     const struct tok *tok;
+    struct tok_cache *cache;
     struct tok_ids ids;             /* of the last prompt, BOS included */
     size_t *ends;                   /* (n) */
     size_t cap_ends;
@@ -34,6 +42,7 @@ struct chat_encoder *chat_encoder_new(const struct tok *t)
     struct chat_encoder *enc = xcalloc(1, sizeof *enc);
 
     enc->tok = t;
+    enc->cache = tok_cache_new(t, encode_cache_limit);
     return enc;
 }
 
@@ -41,6 +50,7 @@ void chat_encoder_free(struct chat_encoder *enc)
 {
     if (!enc)
         return;
+    tok_cache_free(enc->cache);
     tok_ids_release(&enc->ids);
     free(enc->ends);
     buf_release(&enc->text);
@@ -112,6 +122,10 @@ static size_t count_same(const struct chat_encoder *enc, const struct tmpl_promp
             break;
         }
     }
+    /* The token behind a text may take some of it along. */
+    if (i && i < p->n && tok_has_takers(enc->tok, TOK_BEFORE) &&
+        p->v[i - 1].kind == TMPL_PIECE_TEXT)
+        i--;
     return i;
 }
 
@@ -132,38 +146,71 @@ static void remember(struct chat_encoder *enc, const struct tmpl_prompt *p)
 
 /* ---- encoding ---- */
 
-static void encode_text(struct chat_encoder *enc, const struct tmpl_prompt *p,
-                        const struct tmpl_piece *piece, size_t *span,
-                        enum tok_place place)
+/* The id of the special token that piece i is; -1: it is none. */
+static int32_t special_id(const struct chat_encoder *enc, const struct tmpl_prompt *p,
+                          size_t i)
 {
-    size_t at = piece->at, end = piece->at + piece->len, to, n = 0;
+    if (i >= p->n || p->v[i].kind != TMPL_PIECE_SPECIAL)
+        return -1;
+    char *name = xmemdup0(buf_str(&p->text) + p->v[i].at, p->v[i].len);
+    int32_t id = tok_special(enc->tok, name);
+    free(name);
+    return id;
+}
 
-    while (at < end) {
+/* Of text piece i, what is not white space that a token beside it takes along. */
+static void own_part(const struct chat_encoder *enc, const struct tmpl_prompt *p,
+                     size_t i, size_t *at, size_t *end)
+{
+    const char *text = buf_str(&p->text);
+    size_t before = i;
+
+    *at = p->v[i].at;
+    *end = *at + p->v[i].len;
+    /* Text that is all white space lets the next one lose its own, too. */
+    while (before && p->v[before - 1].kind == TMPL_PIECE_TEXT &&
+           tok_space_at_front(text + p->v[before - 1].at, p->v[before - 1].len) ==
+               p->v[before - 1].len)
+        before--;
+    if (tok_has_takers(enc->tok, TOK_BEHIND) && before &&
+        (tok_takes_space(enc->tok, special_id(enc, p, before - 1)) & TOK_BEHIND))
+        *at += tok_space_at_front(text + *at, *end - *at);
+    if (tok_has_takers(enc->tok, TOK_BEFORE) &&
+        (tok_takes_space(enc->tok, special_id(enc, p, i + 1)) & TOK_BEFORE))
+        *end -= tok_space_at_end(text + *at, *end - *at);
+}
+
+static void encode_text(struct chat_encoder *enc, const struct tmpl_prompt *p, size_t i,
+                        size_t *span, enum tok_place place)
+{
+    size_t from, at, end, to, n = 0;
+
+    own_part(enc, p, i, &from, &end);
+    for (at = from; at < end; at = to) {
         enum tmpl_origin origin = origin_at(p->spans, p->n_spans, span, at, &to);
         to = to < end ? to : end;
         MEM_GROW(enc->work, enc->cap_work, n + 1);
         enc->work[n++] = (struct tok_span){
             to - at, origin == TMPL_FROM_TEMPLATE ? TOK_TEXT_PLAIN : TOK_TEXT_FOREIGN };
-        at = to;
     }
-    tok_encode_spans(enc->tok, buf_str(&p->text) + piece->at, enc->work, n, place,
-                     &enc->ids);
+    if (n)
+        tok_cache_encode(enc->cache, buf_str(&p->text) + from, enc->work, n, place,
+                         &enc->ids);
 }
 
-static bool encode_special(struct chat_encoder *enc, const char *text, size_t len,
-                           struct err *e)
+static bool encode_special(struct chat_encoder *enc, const struct tmpl_prompt *p,
+                           size_t i, struct err *e)
 {
-    char *name = xmemdup0(text, len);
-    int32_t id = tok_special(enc->tok, name);
+    int32_t id = special_id(enc, p, i);
 
-    if (id >= 0)
+    if (id >= 0) {
         tok_ids_add(&enc->ids, id);
-    else
-        err_set_kind(e, ERR_MODEL, "the chat template needs the special token %s but the "
-                                   "model's vocabulary has none; choose another with "
-                                   "--template", name);
-    free(name);
-    return id >= 0;
+        return true;
+    }
+    return err_set_kind(e, ERR_MODEL,
+                        "the chat template needs the special token %.*s but the model's "
+                        "vocabulary has none; choose another with --template",
+                        (int)p->v[i].len, buf_str(&p->text) + p->v[i].at);
 }
 
 /* What the next text stands behind. */
@@ -184,12 +231,12 @@ static bool encode_from(struct chat_encoder *enc, size_t from,
     for (size_t i = from; i < p->n; i++) {
         const struct tmpl_piece *piece = &p->v[i];
         if (piece->kind == TMPL_PIECE_TEXT) {
-            encode_text(enc, p, piece, &span, place_behind(enc));
+            encode_text(enc, p, i, &span, place_behind(enc));
         } else if (piece->kind == TMPL_PIECE_SAID) {
             struct run run = said_run(piece, said, ids_of, arg);
             for (size_t k = 0; k < run.n; k++)
                 tok_ids_add(&enc->ids, run.v[k]);
-        } else if (!encode_special(enc, buf_str(&p->text) + piece->at, piece->len, e)) {
+        } else if (!encode_special(enc, p, i, e)) {
             return false;
         }
         enc->ends[i] = enc->ids.n;

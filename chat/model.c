@@ -33,17 +33,37 @@ static bool chat_model_missing(const char *name, struct err *e)
                                       "version has no catalogue; name a GGUF file", name);
 }
 
-static bool chat_model_open_file(struct chat_model *m, const char *name, struct err *e)
+/* Is it a tokenizer without a model? */
+static bool chat_is_tokenizer(const char *name, const struct stat *st)
 {
+    static const char *const ends[] = { ".json", ".tiktoken", "tiktoken.model" };
+    size_t n = strlen(name);
+
+    if (S_ISDIR(st->st_mode))
+        return true;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (n > strlen(ends[i]) && !strcmp(name + n - strlen(ends[i]), ends[i]))
+            return true;
+    return n == 14 && !strcmp(name, "tiktoken.model");
+}
+
+static bool chat_model_open_file(struct chat_model *m, const struct chat_settings *s,
+                                 enum chat_model_parts parts, struct err *e)
+{
+    const char *name = s->model;
     struct stat st;
 
     if (!name || stat(name, &st) < 0)
         return chat_model_missing(name, e);
     m->path = xstrdup(name);
+    if (parts == CHAT_MODEL_VOCAB && chat_is_tokenizer(name, &st)) {
+        m->tok = tok_from_files(name, s->pre, e);
+        return m->tok != NULL;
+    }
     m->gguf = gguf_open(name, e);
     if (!m->gguf)
         return false;
-    m->tok = tok_from_gguf(m->gguf, e);
+    m->tok = tok_from_gguf_pre(m->gguf, s->pre, e);
     return m->tok != NULL;
 }
 
@@ -108,7 +128,7 @@ struct chat_model *chat_model_open(const struct chat_settings *s, enum chat_mode
 {
     struct chat_model *m = xcalloc(1, sizeof *m);
     bool fake = chat_is_fake(s->device);
-    bool ok = fake || chat_model_open_file(m, s->model, e);
+    bool ok = fake || chat_model_open_file(m, s, parts, e);
 
     if (ok && (fake || parts >= CHAT_MODEL_PROBE))
         ok = chat_model_open_backend(m, s, parts < CHAT_MODEL_RUN, cancel, e);

@@ -37,7 +37,9 @@ enum chat_model_parts {
 };
 
 /* Open what parts says. A model name is a file; other kinds come with later issues and are
- * refused by name. On failure NULL, e with the kind that is the exit status. */
+ * refused by name. For its vocabulary alone, it may also be a tokenizer.json, a
+ * tiktoken.model, or a directory with one. On failure NULL, e with the kind that is the
+ * exit status. */
 struct chat_model *chat_model_open(const struct chat_settings *s, enum chat_model_parts parts,
                                    const atomic_bool *cancel, struct err *e);
 void chat_model_free(struct chat_model *m);

@@ -26,7 +26,8 @@ enum {
     /* all that load weights */
     RUN = CHAT_CMD_CHAT | CHAT_CMD_ASK | CHAT_CMD_SCORE | CHAT_CMD_BENCH,
     PLACE = RUN | CHAT_CMD_PLAN,
-    OPEN = PLACE | CHAT_CMD_TOKENIZE | CHAT_CMD_INFO | CHAT_CMD_RENDER | CHAT_CMD_PARSE,
+    OPEN = PLACE | CHAT_CMD_TOKENIZE | CHAT_CMD_INFO | CHAT_CMD_RENDER | CHAT_CMD_PARSE |
+           CHAT_CMD_DOCTOR,
     TALK = CHAT_CMD_CHAT | CHAT_CMD_ASK,
     TEXT = CHAT_CMD_ASK | CHAT_CMD_TOKENIZE | CHAT_CMD_SCORE,
 };
@@ -51,6 +52,8 @@ const struct chat_option chat_options[] = {
     { "chunk", 0, CHAT_OPT_INT, CHAT_GROUP_MODEL, AT(chunk), "auto", 1, 65536, "auto", "N",
       PLACE, false,
       "positions for each step while the prompt is read; auto: 256, fewer on a slow model" },
+    { "pre", 0, CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(pre), NULL, 0, 0, NULL, "NAME", OPEN,
+      false, "how text is cut before it is merged, for a file that does not say so" },
     { "template", 0, CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(template_name), NULL, 0, 0, NULL,
       "NAME", TALK | CHAT_CMD_SCORE | CHAT_CMD_INFO | CHAT_CMD_RENDER | CHAT_CMD_PARSE,
       false,
@@ -100,6 +103,8 @@ const struct chat_option chat_options[] = {
       CHAT_CMD_TOKENIZE, false, "begin with the token that opens a text" },
     { "decode", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(decode), NULL, 0, 0, NULL, NULL,
       CHAT_CMD_TOKENIZE, false, "ids in, text out" },
+    { "check", 0, CHAT_OPT_TEXT, CHAT_GROUP_TEXT, AT(check), NULL, 0, 0, NULL, "FILE",
+      CHAT_CMD_TOKENIZE, false, "compare with the ids in FILE, a JSON or an .inp file" },
     { "ids", 0, CHAT_OPT_TEXT, CHAT_GROUP_TEXT, AT(ids), NULL, 0, 0, NULL, "N,...",
       CHAT_CMD_SCORE, false, "score these token ids instead of a file" },
     { "logits", 0, CHAT_OPT_FLAG, CHAT_GROUP_TEXT, AT(logits), NULL, 0, 0, NULL, NULL,
@@ -119,6 +124,8 @@ const struct chat_option chat_options[] = {
       CHAT_CMD_RENDER, false,
       "what a template that tells the time tells, such as 2026-01-15T12:34:56" },
 
+    { "tokenizer", 0, CHAT_OPT_FLAG, CHAT_GROUP_BENCH, AT(tokenizer), NULL, 0, 0, NULL,
+      NULL, CHAT_CMD_BENCH, false, "measure the tokenizer, and nothing else" },
     { "prompt-tokens", 0, CHAT_OPT_TEXT, CHAT_GROUP_BENCH, AT(prompt_tokens), "128", 0, 0,
       NULL, "N,...", CHAT_CMD_BENCH, false, "prompt lengths to measure" },
     { "decode-tokens", 0, CHAT_OPT_INT, CHAT_GROUP_BENCH, AT(decode_tokens), "64", 1, 1e6,

@@ -34,7 +34,8 @@ enum chat_command_bit {
     CHAT_CMD_SCORE = 1 << 3, CHAT_CMD_INFO = 1 << 4, CHAT_CMD_PLAN = 1 << 5,
     CHAT_CMD_BENCH = 1 << 6, CHAT_CMD_SESSIONS = 1 << 7, CHAT_CMD_DEVICES = 1 << 8,
     CHAT_CMD_HELP = 1 << 9, CHAT_CMD_PARSE = 1 << 10, CHAT_CMD_RENDER = 1 << 11,
-    CHAT_CMD_ALL = (1 << 12) - 1,
+    CHAT_CMD_DOCTOR = 1 << 12,
+    CHAT_CMD_ALL = (1 << 13) - 1,
 };
 
 /* Every option's value. Strings are owned; NULL means not given. */
@@ -46,6 +47,7 @@ struct chat_settings {
     int64_t memory;         /* bytes; 0: auto */
     char *device, *cpu;     /* "auto", ...; never NULL */
     int64_t chunk;          /* positions per prefill step; 0: auto */
+    char *pre;              /* NULL: the file says it */
     char *template_name;    /* NULL: chosen by the model */
     char *syntax;           /* NULL: the template's */
 
@@ -65,12 +67,14 @@ struct chat_settings {
     /* raw text, ids and scores */
     bool no_chat, special, bos, decode, logits;
     char *ids;              /* "1,2,3" */
+    char *check;            /* a file of texts and ids */
     char *start;            /* "response", "think", "idle", "tool" */
 
     /* render */
     char *template_file, *bos_token, *eos_token, *now;
 
     /* bench */
+    bool tokenizer;
     char *prompt_tokens;    /* "128,512" */
     int64_t decode_tokens, repeat;
 

@@ -82,9 +82,11 @@ void bpe_init(struct tok *t)
             continue;
         v->bytes = v->name;
         v->bytes_len = v->name_len;
-        if (v->type == TOK_USER || v->name_len == 0 ||
+        if ((v->type == TOK_USER && !(v->found & TOK_FOUND_ALSO)) || v->name_len == 0 ||
             !bpe_unmap(&alphabet, v->name, v->name_len, arena, &n))
             continue; /* text of its own, no merge leads to it */
+        if (v->type == TOK_USER && (n != v->name_len || memcmp(arena, v->name, n) != 0))
+            continue; /* an added token is text, what merging makes is bytes */
         v->bytes = arena;
         v->bytes_len = (uint32_t)n;
         arena += n;

@@ -23,6 +23,9 @@ static bool class_is_circled(int32_t cp)
 
 bool tok_char_is_word(int32_t cp)
 {
+    if (cp < 0x100 &&
+        (cp == 0xB2 || cp == 0xB3 || cp == 0xB9 || (cp >= 0xBC && cp <= 0xBE)))
+        return true; /* of Latin-1 all numbers */
     switch (utf8proc_category(cp)) {
     case UTF8PROC_CATEGORY_LU:
     case UTF8PROC_CATEGORY_LL:

@@ -107,8 +107,7 @@ static size_t encode_own(const struct encode_text *x)
 
 /* ---- names in text ---- */
 
-/* Bytes of the white space that s begins with. */
-static size_t encode_space(const char *s, size_t n)
+size_t tok_space_at_front(const char *s, size_t n)
 {
     size_t i = 0;
     int32_t cp;
@@ -135,8 +134,7 @@ static size_t encode_last(const char *s, size_t n, int32_t *cp)
     return 0;
 }
 
-/* Bytes of the white space that s ends with. */
-static size_t encode_space_before(const char *s, size_t n)
+size_t tok_space_at_end(const char *s, size_t n)
 {
     size_t i = 0, k;
     int32_t cp;
@@ -212,9 +210,9 @@ static void encode_names(struct encode *k, const struct tok_names *names,
         struct encode_text before = from;
         before.len = (size_t)(x.p - from.p);
         if (found & TOK_FOUND_LEFT)
-            before.len -= encode_space_before(before.p, before.len);
+            before.len -= tok_space_at_end(before.p, before.len);
         if (found & TOK_FOUND_RIGHT)
-            to += encode_space(text + to, len - to);
+            to += tok_space_at_front(text + to, len - to);
         if (before.len)
             between(k, before);
         tok_ids_add(k->out, id);

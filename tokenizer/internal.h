@@ -31,6 +31,7 @@ enum tok_found {
     TOK_FOUND_WORD = 1,  /* "single_word": no letters or digits touch it */
     TOK_FOUND_LEFT = 2,  /* "lstrip": it takes the white space before it along */
     TOK_FOUND_RIGHT = 4, /* "rstrip": and that behind it */
+    TOK_FOUND_ALSO = 16, /* and it can be what merging makes, like any other token */
     TOK_FOUND_LATE = 8,  /* "normalized": looked for in the normalised text */
 };
 
@@ -102,9 +103,12 @@ struct tok_pair_slot {
 
 struct tok_pairs {
     struct tok_pair_slot *slot;
-    size_t mask;
+    size_t mask, n;
     uint64_t seed;
 };
+
+uint64_t tok_hash_seed(const void *p);
+uint64_t tok_hash(uint64_t seed, const char *p, size_t n);
 
 void tok_map_init(struct tok_map *m, size_t n);
 void tok_map_put(struct tok_map *m, const struct tok_entry *v, int32_t id);
@@ -115,7 +119,7 @@ int32_t tok_map_get(const struct tok_map *m, const struct tok_entry *v, const ch
                     size_t n);
 void tok_map_release(struct tok_map *m);
 
-void tok_pairs_init(struct tok_pairs *m, size_t n);
+void tok_pairs_init(struct tok_pairs *m, size_t n); /* grows if there are more */
 void tok_pairs_put(struct tok_pairs *m, int32_t left, int32_t right, uint32_t rank,
                    int32_t id);
 void tok_pairs_soon(const struct tok_pairs *m, int32_t left, int32_t right);
@@ -165,6 +169,7 @@ struct tok_work {
     struct buf text;  /* spm.c's */
     struct buf norm;  /* encode.c's */
     struct buf known; /* presplit.c's */
+    unsigned gave_up;       /* presplit.c: expressions that ran too long */
     void *match;      /* presplit.c's */
 };
 
@@ -256,7 +261,7 @@ enum tok_norm_kind {
 
 struct tok_norm {
     enum tok_norm_kind kind;
-    const char *from, *to; /* REPLACE; in the arena */
+    char *from, *to; /* REPLACE */
     size_t from_len, to_len;
 };
 
@@ -304,6 +309,7 @@ struct tok {
     struct tok_names late;     /* and those that are in normalised text */
     char **late_names;         /* (n_late) those of them that normalising changed */
     size_t n_late, cap_late;
+    unsigned takes;             /* enum tok_side of all tokens */
     int32_t bos, eos, unk; /* -1: none */
     bool adds_bos;
     enum tok_prefix prefix;
@@ -313,6 +319,7 @@ struct tok {
     int32_t byte_id[256];      /* -1: the vocabulary cannot write this byte */
     struct tok_names list;     /* of tok_from_list() */
     bool joins[256];           /* spm.c, chars.c: a token has a space behind this byte */
+    bool aliases_spaces;       /* spm.c: a run of spaces is found in either form */
     bool splits_spaces;        /* chars.c: nothing merges across the front of a space */
     bool writes_unknown;       /* bpe.c: unk stands for bytes that cannot be written */
     bool fuses_unknown;        /* chars.c: neighbours that cannot be written are one */
@@ -333,6 +340,8 @@ enum { TOK_COUNT_MAX = 1 << 24 };
 void tok_index(struct tok *t);
 /* Called user-defined by the file, though its name is that of a control token. */
 bool tok_is_control_like(const struct tok_entry *v);
+/* Written between angle or square brackets, like <think>, [INST] or <start_of_turn>. */
+bool tok_is_markup(const struct tok_entry *v);
 struct tok *tok_new(void);
 
 /* ---- bpe.c: byte-level BPE ---- */
@@ -401,7 +410,7 @@ void spm_rows(const struct tok *t, const char *text, size_t len, struct tok_work
               spm_row *row, struct tok_ids *out);
 /* Fill bytes and map from the names. False if a byte token is not named as one: *bad is
  * its number. */
-bool spm_tokens(struct tok *t, size_t *bad);
+bool spm_load_tokens(struct tok *t, size_t *bad);
 bool spm_init(struct tok *t, const struct gguf *g, struct err *e);
 /* chars.c: the tokens are there, the merges may follow. */
 void chars_init(struct tok *t);
@@ -409,7 +418,7 @@ void chars_init(struct tok *t);
 /* load_gguf.c: cut and normalise as this name says. */
 void tok_set_presplit(struct tok *t, const struct presplit_name *name);
 
-/* load_gguf.c: spm_tokens() with its error. */
+/* load_gguf.c: spm_load_tokens() with its error. */
 bool tok_spm_tokens(struct tok *t, const struct gguf *g, struct err *e);
 /* load_gguf.c: an array that must be there, of n elements of a type; NULL, e filled. */
 const struct gguf_kv *tok_array(const struct gguf *g, const char *key,

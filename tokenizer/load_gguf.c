@@ -225,7 +225,7 @@ bool tok_spm_tokens(struct tok *t, const struct gguf *g, struct err *e)
 {
     size_t bad = 0;
 
-    if (spm_tokens(t, &bad))
+    if (spm_load_tokens(t, &bad))
         return true;
     const struct tok_entry *v = &t->v[bad];
     return tok_bad(e, g, "tokenizer.ggml.tokens",
@@ -269,6 +269,7 @@ static bool load_bpe(struct tok *t, const struct gguf *g, struct err *e)
         bpe_init(t);
     } else {
         load_guess_types(t);
+        t->aliases_spaces = true;
         if (!tok_spm_tokens(t, g, e))
             return false;
         chars_init(t);

@@ -23,7 +23,7 @@ static uint64_t map_mix(uint64_t a, uint64_t b)
     return (uint64_t)p ^ (uint64_t)(p >> 64);
 }
 
-static uint64_t map_seed(const void *p)
+uint64_t tok_hash_seed(const void *p)
 {
     uint64_t seed;
 
@@ -54,7 +54,7 @@ static uint64_t map_word(const char *p, size_t n)
            (uint64_t)(unsigned char)p[n - 1] << 16;
 }
 
-static uint64_t map_hash(uint64_t seed, const char *p, size_t n)
+uint64_t tok_hash(uint64_t seed, const char *p, size_t n)
 {
     uint64_t h = seed;
 
@@ -74,7 +74,7 @@ static struct tok_map_slot map_key(const struct tok_map *m, const char *p, size_
         key.word = map_word(p, n);
         *at = map_mix(key.word ^ m->seed, m->seed ^ (0xA0761D6478BD642Fu + n));
     } else {
-        key.word = map_hash(m->seed ^ n, p, n);
+        key.word = tok_hash(m->seed ^ n, p, n);
         *at = key.word;
     }
     return key;
@@ -102,7 +102,7 @@ void tok_map_init(struct tok_map *m, size_t n)
 
     m->slot = xcalloc(slots, sizeof *m->slot);
     m->mask = slots - 1;
-    m->seed = map_seed(m->slot);
+    m->seed = tok_hash_seed(m->slot);
 }
 
 static void map_put_now(struct tok_map *m, const struct tok_entry *v, int32_t id)
@@ -166,7 +166,7 @@ void tok_pairs_init(struct tok_pairs *m, size_t n)
 
     m->slot = xcalloc(slots, sizeof *m->slot);
     m->mask = slots - 1;
-    m->seed = map_seed(m->slot);
+    m->seed = tok_hash_seed(m->slot);
 }
 
 static uint64_t pair_key(int32_t left, int32_t right)
@@ -174,20 +174,40 @@ static uint64_t pair_key(int32_t left, int32_t right)
     return ((uint64_t)(uint32_t)left + 1) << 32 | (uint32_t)right;
 }
 
+static bool pairs_put(struct tok_pairs *m, const struct tok_pair_slot *new)
+{
+    for (size_t i = map_mix(new->key, m->seed) & m->mask;; i = (i + 1) & m->mask) {
+        struct tok_pair_slot *s = &m->slot[i];
+        if (s->key == new->key)
+            return false; /* the same merge again: the lower rank stays */
+        if (s->key)
+            continue;
+        *s = *new;
+        return true;
+    }
+}
+
+static void pairs_grow(struct tok_pairs *m)
+{
+    struct tok_pair_slot *old = m->slot;
+    size_t slots = m->mask + 1;
+
+    m->slot = xcalloc(2 * slots, sizeof *m->slot);
+    m->mask = 2 * slots - 1;
+    for (size_t i = 0; i < slots; i++)
+        if (old[i].key)
+            pairs_put(m, &old[i]);
+    free(old);
+}
+
 void tok_pairs_put(struct tok_pairs *m, int32_t left, int32_t right, uint32_t rank,
                    int32_t id)
 {
-    uint64_t key = pair_key(left, right);
+    struct tok_pair_slot new = { .key = pair_key(left, right), .rank = rank, .id = id };
 
-    for (size_t i = map_mix(key, m->seed) & m->mask;; i = (i + 1) & m->mask) {
-        struct tok_pair_slot *s = &m->slot[i];
-        if (s->key == key)
-            return; /* the same merge again: the lower rank stays */
-        if (s->key)
-            continue;
-        *s = (struct tok_pair_slot){ .key = key, .rank = rank, .id = id };
-        return;
-    }
+    m->n += pairs_put(m, &new);
+    if (m->n >= (m->mask + 1) / 4 * 3)
+        pairs_grow(m);
 }
 
 void tok_pairs_soon(const struct tok_pairs *m, int32_t left, int32_t right)

@@ -54,8 +54,9 @@ struct presplit {
 };
 
 /* An expression from a file may be made to run for ever; at this many steps it is told
- * that there is no match. Ours cannot run away, and a long text must not meet a limit. */
-enum { PRESPLIT_FOREIGN_LIMIT = 20 * 1000 * 1000 };
+ * that there is no match, and after a few times it is not asked any more. Ours cannot run
+ * away, and a long text must not meet a limit. */
+enum { PRESPLIT_FOREIGN_LIMIT = 20 * 1000 * 1000, PRESPLIT_GIVE_UP = 4 };
 
 struct presplit *presplit_new(enum presplit_origin origin)
 {
@@ -66,7 +67,7 @@ struct presplit *presplit_new(enum presplit_origin origin)
     pcre2_set_match_limit(p->context, limit);
     pcre2_set_depth_limit(p->context, limit);
     pcre2_set_heap_limit(p->context,
-                         origin == PRESPLIT_OURS ? UINT32_MAX : (uint32_t)1 << 18);
+                         origin == PRESPLIT_OURS ? UINT32_MAX : (uint32_t)1 << 16);
     return p;
 }
 
@@ -278,14 +279,17 @@ static void presplit_cut_regex(const struct presplit *p, const struct presplit_s
     uint32_t how = PCRE2_NO_UTF_CHECK;
     size_t done = 0; /* emitted up to here */
 
-    for (size_t at = 0; at < len;) {
+    for (size_t at = 0; at < len && o->w->gave_up < PRESPLIT_GIVE_UP;) {
         int rc = pcre2_match(s->code, (PCRE2_SPTR)text, len, at, how, md, p->context);
         if (rc == PCRE2_ERROR_JIT_STACKLIMIT)
             rc = pcre2_match(s->code, (PCRE2_SPTR)text, len, at, how | PCRE2_NO_JIT, md,
                              p->context);
-        if (rc < 0 && rc != PCRE2_ERROR_NOMATCH && log_on())
-            log_line("tokenizer", "an expression gave up at byte %zu of %zu (%d)", at,
-                     len, rc);
+        if (rc < 0 && rc != PCRE2_ERROR_NOMATCH) {
+            o->w->gave_up++;
+            if (log_on())
+                log_line("tokenizer", "an expression gave up at byte %zu of %zu (%d)", at,
+                         len, rc);
+        }
         if (rc < 0)
             break;
         if (m[0] > done)

@@ -4,10 +4,11 @@
  * Python. What means something else in PCRE2 10.42 is spelled out here:
  *
  *   \s \S          Unicode's White_Space; PCRE2 has U+180E in it
- *   \w \W \b \B    Alphabetic, marks, decimal digits and connectors; PCRE2 has all
- * numbers and no marks \h \H          a hexadecimal digit \p{Han} ...    a script; PCRE2
- * would take the script extensions [A&&[^B]]      characters of A that are not in B:
- * (?:(?=[^B])[A])
+ *   \w \W \b \B    Alphabetic, marks, decimal digits, connectors, and of Latin-1
+ *                  all numbers; PCRE2 has all numbers and no marks
+ *   \h \H          a hexadecimal digit
+ *   \p{Han} ...    a script; PCRE2 would take the script extensions
+ *   [A&&[^B]]      characters of A that are not in B: (?:(?=[^B])[A])
  *
  * ^ and $ stand at line breaks too, which the compile flags do. */
 #include "config.h"
@@ -22,7 +23,7 @@
 #include "base/err.h"
 
 #define SPACE "\\t-\\r\\x{85}\\p{Z}"
-#define WORD  "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}"
+#define WORD  "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\xB2\\xB3\\xB9\\xBC-\\xBE"
 #define HEX   "0-9A-Fa-f"
 
 struct spell {

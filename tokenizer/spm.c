@@ -68,7 +68,7 @@ static void spm_alias(struct tok *t, const struct tok_entry *v, int32_t id, char
 
     while (spaces < v->bytes_len && v->bytes[spaces] == ' ')
         spaces++;
-    if (spaces == 0 || spaces != v->bytes_len)
+    if (!t->aliases_spaces || spaces == 0 || spaces != v->bytes_len)
         return;
     char *p = *arena;
     if (v->name_len == v->bytes_len) {
@@ -90,7 +90,7 @@ static void spm_text_token(struct tok *t, struct tok_entry *v, int32_t id, char 
         v->bytes_len = (uint32_t)spm_unescape(*arena, v->name, v->name_len);
         *arena += v->bytes_len;
     }
-    if (v->type == TOK_USER) {
+    if (v->type == TOK_USER && !(v->found & TOK_FOUND_ALSO)) {
         spm_alias(t, v, id, arena);
         return;
     }
@@ -104,7 +104,7 @@ static void spm_text_token(struct tok *t, struct tok_entry *v, int32_t id, char 
     tok_map_put(&t->map, t->v, id);
 }
 
-bool spm_tokens(struct tok *t, size_t *bad)
+bool spm_load_tokens(struct tok *t, size_t *bad)
 {
     size_t room = 0;
 
@@ -147,6 +147,7 @@ bool spm_init(struct tok *t, const struct gguf *g, struct err *e)
     for (size_t i = 0; i < t->n; i++)
         t->v[i].score = gguf_f32_at(scores, i);
     t->encode = spm_encode;
+    t->aliases_spaces = true;
     return tok_spm_tokens(t, g, e);
 }
 

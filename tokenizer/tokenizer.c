@@ -88,8 +88,7 @@ static bool tok_looks_like_control(const struct tok_entry *v)
            (n > 8 && memcmp(p + 1, wide, 3) == 0 && memcmp(p + n - 4, wide, 3) == 0);
 }
 
-/* Written between angle or square brackets, like <think>, [INST] or <start_of_turn>. */
-static bool tok_is_markup(const struct tok_entry *v)
+bool tok_is_markup(const struct tok_entry *v)
 {
     size_t n = v->name_len;
 
@@ -122,6 +121,13 @@ static void tok_index_late(struct tok *t, const struct tok_entry *v, int32_t id,
     tok_names_add(&t->late, name, n, id, modes);
 }
 
+static const struct tok_entry *tok_entry(const struct tok *t, int32_t id)
+{
+    static const struct tok_entry none = { .name = "", .bytes = "", .type = TOK_NORMAL };
+
+    return id >= 0 && (size_t)id < t->n ? &t->v[id] : &none;
+}
+
 void tok_index(struct tok *t)
 {
     if (t->eos >= 0)
@@ -134,6 +140,7 @@ void tok_index(struct tok *t)
         if (end && (v->type == TOK_CONTROL || (v->type == TOK_USER && end->user)))
             v->ends = true;
         unsigned modes = tok_modes(v, end != NULL);
+        t->takes |= tok_takes_space(t, (int32_t)i);
         tok_names_add(&t->specials, v->name, v->name_len, (int32_t)i, modes);
         if (v->found & TOK_FOUND_LATE)
             tok_index_late(t, v, (int32_t)i, modes);
@@ -178,6 +185,10 @@ void tok_free(struct tok *t)
     for (size_t i = 0; i < t->n_late; i++)
         free(t->late_names[i]);
     free(t->late_names);
+    for (size_t i = 0; i < t->n_norm; i++) {
+        free(t->norm[i].from);
+        free(t->norm[i].to);
+    }
     free(t->norm);
     free(t->whole);
     free(t->names);
@@ -202,13 +213,6 @@ const char *tok_origin(const struct tok *t)
     return t->origin ? t->origin : "";
 }
 
-static const struct tok_entry *tok_entry(const struct tok *t, int32_t id)
-{
-    static const struct tok_entry none = { .name = "", .bytes = "", .type = TOK_NORMAL };
-
-    return id >= 0 && (size_t)id < t->n ? &t->v[id] : &none;
-}
-
 int32_t tok_special(const struct tok *t, const char *name)
 {
     return tok_names_find(&t->specials, name, strlen(name));
@@ -219,6 +223,19 @@ bool tok_is_special(const struct tok *t, int32_t id)
     uint8_t type = tok_entry(t, id)->type;
 
     return type == TOK_CONTROL || type == TOK_USER;
+}
+
+unsigned tok_takes_space(const struct tok *t, int32_t id)
+{
+    unsigned found = tok_entry(t, id)->found;
+
+    return (found & TOK_FOUND_LEFT ? TOK_BEFORE : 0u) |
+           (found & TOK_FOUND_RIGHT ? TOK_BEHIND : 0u);
+}
+
+bool tok_has_takers(const struct tok *t, enum tok_side side)
+{
+    return (t->takes & side) != 0;
 }
 
 const char *tok_name(const struct tok *t, int32_t id, size_t *len)

@@ -39,6 +39,9 @@ struct tok *tok_from_hf(const char *path, struct err *e);
  * tokenizer.ggml.pre would; NULL: Kimi's files are recognised, others are refused. */
 struct tok *tok_from_tiktoken(const char *path, const char *pre, struct err *e);
 
+/* Whichever of the two path is, or lies in the directory path. */
+struct tok *tok_from_files(const char *path, const char *pre, struct err *e);
+
 /* A list of tokens as it is; text is cut by longest match. Every single byte must be in
  * the list. For the fake device and tests. Strings are borrowed. */
 struct tok_list {
@@ -91,10 +94,35 @@ void tok_encode_spans(const struct tok *t, const char *text, const struct tok_sp
 void tok_encode_special(const struct tok *t, const char *text, size_t len,
                         enum tok_place place, struct tok_ids *out);
 
+/* Texts that were encoded before, with their ids, so that a conversation is not encoded
+ * again every turn. limit: bytes it may take. The tokenizer must outlive it. One thread
+ * at a time. */
+struct tok_cache;
+struct tok_cache *tok_cache_new(const struct tok *t, size_t limit);
+void tok_cache_free(struct tok_cache *c);
+/* As tok_encode_spans(), of which the result is that of any text that was here before. */
+void tok_cache_encode(struct tok_cache *c, const char *text, const struct tok_span *span,
+                      size_t n, enum tok_place place, struct tok_ids *out);
+struct tok_cache_stats {
+    uint64_t hits, misses;
+    uint64_t bytes_encoded; /* of the misses */
+};
+struct tok_cache_stats tok_cache_stats(const struct tok_cache *c);
+
 int32_t tok_special(const struct tok *t, const char *name); /* -1 if there is none */
 bool tok_is_special(const struct tok *t, int32_t id);       /* control or user-defined */
 const char *tok_name(const struct tok *t, int32_t id,
                      size_t *len); /* as stored in the file */
+
+/* White space of the text beside it that a token takes along: there the model's tokenizer
+ * has no text (Phi-3's <|user|> swallows the line break behind it). */
+enum tok_side { TOK_NO_SIDE = 0, TOK_BEFORE = 1, TOK_BEHIND = 2 };
+unsigned tok_takes_space(const struct tok *t, int32_t id);
+/* Is there any token that does, on that side? */
+bool tok_has_takers(const struct tok *t, enum tok_side side);
+/* Bytes of the white space that text begins with, or ends with. */
+size_t tok_space_at_front(const char *text, size_t len);
+size_t tok_space_at_end(const char *text, size_t len);
 
 /* Bytes that one token stands for, owned by t. May be part of a character. Control tokens
  * have none (*len = 0). */

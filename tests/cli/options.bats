@@ -14,7 +14,7 @@ load cli
 @test "--help is on stdout and names every command" {
     run -0 --separate-stderr v --help
     [ -z "$stderr" ]
-    for command in chat ask score tokenize info plan bench sessions devices help; do
+    for command in chat ask score tokenize info doctor plan bench sessions devices help; do
         [[ $output == *$'\n'"  $command"* ]] || { echo "no $command"; false; }
     done
     general=$output

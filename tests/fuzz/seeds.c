@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "tests/unit/gguf-write.h"
+#include "tests/unit/hf-make.h"
 #include "tests/unit/llama-write.h"
 
 static void write_seed(const char *dir, const char *name, struct gguf_write *w)
@@ -77,6 +77,55 @@ static void write_models(const char *dir)
     write_seed(dir, "mistral3-yarn.gguf", &w);
 }
 
+static void write_text(const char *dir, const char *name, struct buf *file)
+{
+    struct buf path = {0};
+
+    buf_add(file, "ab  aba<s><tool>\n\xFF" "e\xCC\x81 1\x17\0", 25);
+    buf_addf(&path, "%s/%s", dir, name);
+    FILE *f = fopen(path.p, "w");
+    if (!f || fwrite(file->p, 1, file->n, f) != file->n || fclose(f)) {
+        perror(path.p);
+        exit(1);
+    }
+    buf_release(&path);
+}
+
+/* Files without GGUF, as fuzz-hf and fuzz-tiktoken read them. */
+static void write_files(const char *dir)
+{
+    struct hf_make m = {
+        .vocab = ",\"ab\":256", .merges = "\"a b\",[\"ab\",\"a\"]",
+        .added = "{\"id\":257,\"content\":\"<s>\",\"lstrip\":true,\"special\":true},"
+                 "{\"id\":258,\"content\":\"<tool>\",\"normalized\":true,\"rstrip\":true}",
+        .normalizer = "{\"type\":\"NFC\"}",
+        .pre_tokenizer = "{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\","
+                         "\"pattern\":{\"Regex\":\"\\\\p{L}+|\\\\s\"},"
+                         "\"behavior\":\"MergedWithNext\"},{\"type\":\"Digits\"},"
+                         "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}]}",
+    };
+    struct buf file = {0};
+
+    hf_make(&file, &m);
+    write_text(dir, "bytes.json", &file);
+    m = (struct hf_make){
+        .chars = true, .model = "\"byte_fallback\":true,",
+        .vocab = ",\"" SP "a\":283,\"ab\":284",
+        .merges = "\"" SP " a\",\"a b\"",
+        .added = "{\"id\":285,\"content\":\"<s>\",\"special\":true}",
+        .pre_tokenizer = "{\"type\":\"Metaspace\",\"prepend_scheme\":\"first\"}",
+    };
+    hf_make(&file, &m);
+    write_text(dir, "chars.json", &file);
+    buf_reset(&file);
+    buf_adds(&file, "{\"added_tokens_decoder\":{\"258\":{\"content\":\"<s>\"}},"
+                    "\"bos_token\":\"<s>\"}");
+    buf_addc(&file, '\0');
+    buf_adds(&file, "YWI= 256\nYWJh 257\n");
+    write_text(dir, "ranks", &file);
+    buf_release(&file);
+}
+
 int main(int argc, char **argv)
 {
     struct gguf_write w = {0};
@@ -105,6 +154,7 @@ int main(int argc, char **argv)
             gw_tensor(&w, d->name, t, 2, (uint64_t[]){ d->block, 2 }, NULL, 2 * d->bytes);
     }
     write_seed(argv[1], "types.gguf", &w);
+    write_files(argv[1]);
     write_vocab(argv[1], "spm.gguf", "llama", "default");
     write_vocab(argv[1], "bpe.gguf", "gpt2", "llama-bpe");
     write_vocab(argv[1], "qwen.gguf", "gpt2", "qwen2");

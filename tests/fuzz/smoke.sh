@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run each fuzz target for FUZZ_SECONDS (10): smoke.sh TARGET...
-# fuzz-gguf, fuzz-model and fuzz-tokenizer start from what ./seeds writes and, where it is
+# Those that read models and tokenizers start from what ./seeds writes and, where it is
 # there, ../shared/bad-files; fuzz-jinja from the templates of tests/vectors and, where they
 # are there, ../shared/templates; a target with a NAME.dict takes words from that. What one
 # finds interesting stays in NAME.corpus beside it and is used again; a finding stays as
@@ -27,7 +27,9 @@ awk '!/^# /{ f = dir "/" NR; gsub("⏎", "\n"); print > f; close(f) }' dir=$temp
 for target; do
     mkdir -p "$target.corpus"
     case $target in
-    */fuzz-gguf | */fuzz-model | */fuzz-tokenizer) from="$here/seeds.corpus $bad" ;;
+    */fuzz-gguf | */fuzz-hf | */fuzz-model | */fuzz-tiktoken | */fuzz-tokenizer)
+        from="$here/seeds.corpus $bad"
+        ;;
     */fuzz-jinja) from=$templates ;;
     */fuzz-parse) from=${top_srcdir:-.}/tests/vectors/parse ;;
     *) from= ;;
