@@ -1,5 +1,5 @@
 /* The manual and the shell's completion, made from the tables. `vitrine help mdoc FILE`
- * prints FILE with the lines @COMMANDS@, @OPTIONS@, @SLASH@ and @KEYS@ replaced; `vitrine
+ * prints FILE with the lines @COMMANDS@, @OPTIONS@, @KEYS@ and the like replaced; `vitrine
  * help bash` prints the completion. `make docs` calls both; neither is in the help. */
 #include "config.h"
 
@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/kernels.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/gguf.h"
 #include "cmd.h"
 #include "tui/tables.h"
 
@@ -212,6 +214,19 @@ static void put_exit_status(void)
     }
 }
 
+/* The tensor types that matrices may have. */
+static void put_types(void)
+{
+    const char *before = "";
+
+    for (uint32_t d = 0; d < GGUF_DT_LIMIT; d++)
+        if (be_can_compute(d)) {
+            printf("%s%s", before, gguf_dtype_info(d)->name);
+            before = ",\n";
+        }
+    puts(".");
+}
+
 static bool put_mark(const char *line)
 {
     static const struct {
@@ -220,7 +235,7 @@ static bool put_mark(const char *line)
     } marks[] = {
         { "@COMMANDS@", put_commands }, { "@OPTIONS@", put_options },
         { "@LIVE@", put_live_options }, { "@SLASH@", put_slash_commands },
-        { "@EXIT@", put_exit_status },
+        { "@EXIT@", put_exit_status }, { "@TYPES@", put_types },
     };
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)

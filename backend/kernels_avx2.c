@@ -11,14 +11,8 @@
 
 #if BE_KERNELS_X86
 
-#include <immintrin.h>
-#include <string.h>
-
-#define BE_AVX2 __attribute__((target("avx2,fma,f16c")))
-#define BE_AVX2_INLINE \
-    static inline __attribute__((target("avx2,fma,f16c"), always_inline))
-
-enum { BE_BLOCK = 32, BE_HALF = BE_BLOCK / 2 };
+#include "backend/kernels_avx2.h"
+#include "backend/kernels_x86_k.h"
 
 /* ---- dot products ---- */
 
@@ -30,16 +24,6 @@ BE_AVX2_INLINE __m256i be_mask(size_t left)
     return _mm256_loadu_si256((const __m256i *)(be_mask_source + 8 - left));
 }
 
-BE_AVX2_INLINE float be_sum4(__m256 s0, __m256 s1, __m256 s2, __m256 s3)
-{
-    __m256 s = _mm256_add_ps(_mm256_add_ps(s0, s1), _mm256_add_ps(s2, s3));
-    __m128 h = _mm_add_ps(_mm256_castps256_ps128(s), _mm256_extractf128_ps(s, 1));
-    h = _mm_add_ps(h, _mm_movehl_ps(h, h));
-    h = _mm_add_ss(h, _mm_movehdup_ps(h));
-    return _mm_cvtss_f32(h);
-}
-
-#define BE_STEP(s, x, i) s = _mm256_fmadd_ps(w0, _mm256_loadu_ps((x) + (i)), s)
 #define BE_TAIL(s, x)    s = _mm256_fmadd_ps(w0, _mm256_maskload_ps((x) + i, m), s)
 
 BE_AVX2 static float be_dot(const float *w, const float *x, size_t n)
@@ -163,13 +147,6 @@ BE_AVX2 static void be_mix(const float *a, const float *x, size_t count, size_t 
 
 /* ---- dequantisation ---- */
 
-BE_AVX2_INLINE __m256 be_half_at(const uint8_t *p)
-{
-    uint16_t h;
-    memcpy(&h, p, sizeof h);
-    return _mm256_set1_ps(_cvtsh_ss(h));
-}
-
 BE_AVX2_INLINE __m256 be_widen_f16(__m128i h)
 {
     return _mm256_cvtph_ps(h);
@@ -226,63 +203,6 @@ BE_AVX2_INLINE __m128i be_last_halves(const uint16_t *p, size_t n)
 BE_WIDEN(be_f16, be_widen_f16)
 BE_WIDEN(be_bf16, be_widen_bf16)
 
-/* The 32 floats of a block. */
-struct be_quad {
-    __m256 v[4];
-};
-
-BE_AVX2_INLINE __m256 be_bytes_to_floats(__m128i q)
-{
-    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(q));
-}
-
-/* q * d for the signed bytes of lo and hi. */
-BE_AVX2_INLINE struct be_quad be_scale_32(__m128i lo, __m128i hi, __m256 d)
-{
-    return (struct be_quad){ {
-        _mm256_mul_ps(be_bytes_to_floats(lo), d),
-        _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(lo, 8)), d),
-        _mm256_mul_ps(be_bytes_to_floats(hi), d),
-        _mm256_mul_ps(be_bytes_to_floats(_mm_srli_si128(hi, 8)), d) } };
-}
-
-/* q * d + m. */
-BE_AVX2_INLINE struct be_quad be_scale_add_32(__m128i lo, __m128i hi, __m256 d, __m256 m)
-{
-    return (struct be_quad){ {
-        _mm256_fmadd_ps(be_bytes_to_floats(lo), d, m),
-        _mm256_fmadd_ps(be_bytes_to_floats(_mm_srli_si128(lo, 8)), d, m),
-        _mm256_fmadd_ps(be_bytes_to_floats(hi), d, m),
-        _mm256_fmadd_ps(be_bytes_to_floats(_mm_srli_si128(hi, 8)), d, m) } };
-}
-
-BE_AVX2_INLINE __m128i be_load_16(const uint8_t *p)
-{
-    return _mm_loadu_si128((const __m128i *)p);
-}
-
-BE_AVX2_INLINE __m128i be_low_nibbles(__m128i q)
-{
-    return _mm_and_si128(q, _mm_set1_epi8(15));
-}
-
-BE_AVX2_INLINE __m128i be_high_nibbles(__m128i q)
-{
-    return be_low_nibbles(_mm_srli_epi16(q, 4));
-}
-
-/* Bit j of the 16 bits at p becomes byte j: all ones or zero. */
-BE_AVX2_INLINE __m128i be_bits_to_bytes(const uint8_t *p)
-{
-    uint16_t bits;
-    memcpy(&bits, p, sizeof bits);
-    __m128i each = _mm_set1_epi64x((long long)0x8040201008040201ull);
-    __m128i v =
-        _mm_shuffle_epi8(_mm_cvtsi32_si128(bits),
-                         _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1));
-    return _mm_cmpeq_epi8(_mm_and_si128(v, each), each);
-}
-
 BE_AVX2_INLINE struct be_quad be_q8_0_block(const uint8_t *p)
 {
     return be_scale_32(be_load_16(p + 2), be_load_16(p + 2 + BE_HALF), be_half_at(p));
@@ -322,6 +242,16 @@ BE_AVX2_INLINE struct be_quad be_q5_1_block(const uint8_t *p)
                            be_half_at(p + 2));
 }
 
+BE_AVX2_INLINE struct be_quad be_iq4_nl_block(const uint8_t *p)
+{
+    return be_pick_16(p + 2, be_values_iq4, be_half_at(p));
+}
+
+BE_AVX2_INLINE struct be_quad be_mxfp4_block(const uint8_t *p)
+{
+    return be_pick_16(p + 1, be_values_fp4, _mm256_set1_ps(be_e8m0_half(*p)));
+}
+
 /* From a function for one block of so many bytes: a row to floats, and its dot product
  * with x in the order of be_dot(), the floats never leaving the registers. */
 #define BE_BLOCKS(name, bytes) \
@@ -353,6 +283,8 @@ BE_BLOCKS(be_q4_0, 18)
 BE_BLOCKS(be_q4_1, 20)
 BE_BLOCKS(be_q5_0, 22)
 BE_BLOCKS(be_q5_1, 24)
+BE_BLOCKS(be_iq4_nl, 18)
+BE_BLOCKS(be_mxfp4, 17)
 
 const struct be_kernels be_kernels_avx2 = {
     .name = "avx2",
@@ -370,6 +302,22 @@ const struct be_kernels be_kernels_avx2 = {
         [GGUF_DT_Q4_1] = be_q4_1,
         [GGUF_DT_Q5_0] = be_q5_0,
         [GGUF_DT_Q5_1] = be_q5_1,
+        [GGUF_DT_Q2_K] = be_avx2_q2_k,
+        [GGUF_DT_Q3_K] = be_avx2_q3_k,
+        [GGUF_DT_Q4_K] = be_avx2_q4_k,
+        [GGUF_DT_Q5_K] = be_avx2_q5_k,
+        [GGUF_DT_Q6_K] = be_avx2_q6_k,
+        [GGUF_DT_IQ4_XS] = be_avx2_iq4_xs,
+        [GGUF_DT_IQ4_NL] = be_iq4_nl,
+        [GGUF_DT_MXFP4] = be_mxfp4,
+        [GGUF_DT_IQ2_XXS] = be_avx2_iq2_xxs,
+        [GGUF_DT_IQ2_XS] = be_avx2_iq2_xs,
+        [GGUF_DT_IQ2_S] = be_avx2_iq2_s,
+        [GGUF_DT_IQ3_XXS] = be_avx2_iq3_xxs,
+        [GGUF_DT_IQ3_S] = be_avx2_iq3_s,
+        [GGUF_DT_IQ1_S] = be_avx2_iq1_s,
+        [GGUF_DT_IQ1_M] = be_avx2_iq1_m,
+        BE_DEQUANT_IN_C,
     },
     .dot_blocks = {
         [GGUF_DT_F16] = be_f16_dot,
@@ -379,6 +327,21 @@ const struct be_kernels be_kernels_avx2 = {
         [GGUF_DT_Q4_1] = be_q4_1_dot,
         [GGUF_DT_Q5_0] = be_q5_0_dot,
         [GGUF_DT_Q5_1] = be_q5_1_dot,
+        [GGUF_DT_Q2_K] = be_avx2_q2_k_dot,
+        [GGUF_DT_Q3_K] = be_avx2_q3_k_dot,
+        [GGUF_DT_Q4_K] = be_avx2_q4_k_dot,
+        [GGUF_DT_Q5_K] = be_avx2_q5_k_dot,
+        [GGUF_DT_Q6_K] = be_avx2_q6_k_dot,
+        [GGUF_DT_IQ4_XS] = be_avx2_iq4_xs_dot,
+        [GGUF_DT_IQ4_NL] = be_iq4_nl_dot,
+        [GGUF_DT_IQ2_XXS] = be_avx2_iq2_xxs_dot,
+        [GGUF_DT_IQ2_XS] = be_avx2_iq2_xs_dot,
+        [GGUF_DT_IQ2_S] = be_avx2_iq2_s_dot,
+        [GGUF_DT_IQ3_XXS] = be_avx2_iq3_xxs_dot,
+        [GGUF_DT_IQ3_S] = be_avx2_iq3_s_dot,
+        [GGUF_DT_IQ1_S] = be_avx2_iq1_s_dot,
+        [GGUF_DT_IQ1_M] = be_avx2_iq1_m_dot,
+        [GGUF_DT_MXFP4] = be_mxfp4_dot,
     },
 };
 

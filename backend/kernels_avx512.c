@@ -13,14 +13,8 @@
 
 #if BE_KERNELS_X86
 
-#include <immintrin.h>
-#include <string.h>
-
-#define BE_FEATURES      "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq"
-#define BE_AVX512        __attribute__((target(BE_FEATURES)))
-#define BE_AVX512_INLINE static inline __attribute__((target(BE_FEATURES), always_inline))
-
-enum { BE_BLOCK = 32, BE_HALF = BE_BLOCK / 2 };
+#include "backend/kernels_avx512.h"
+#include "backend/kernels_x86_k.h"
 
 /* ---- dot products ---- */
 
@@ -29,17 +23,6 @@ BE_AVX512_INLINE __mmask16 be_mask(size_t left)
     return (__mmask16)((1u << left) - 1);
 }
 
-BE_AVX512_INLINE float be_sum4(__m512 s0, __m512 s1, __m512 s2, __m512 s3)
-{
-    __m512 s = _mm512_add_ps(_mm512_add_ps(s0, s1), _mm512_add_ps(s2, s3));
-    __m256 q = _mm256_add_ps(_mm512_castps512_ps256(s), _mm512_extractf32x8_ps(s, 1));
-    __m128 h = _mm_add_ps(_mm256_castps256_ps128(q), _mm256_extractf128_ps(q, 1));
-    h = _mm_add_ps(h, _mm_movehl_ps(h, h));
-    h = _mm_add_ss(h, _mm_movehdup_ps(h));
-    return _mm_cvtss_f32(h);
-}
-
-#define BE_STEP(s, x, i) s = _mm512_fmadd_ps(w0, _mm512_loadu_ps((x) + (i)), s)
 #define BE_TAIL(s, x)    s = _mm512_fmadd_ps(w0, _mm512_maskz_loadu_ps(m, (x) + i), s)
 
 BE_AVX512 static float be_dot(const float *w, const float *x, size_t n)
@@ -224,13 +207,6 @@ BE_AVX512 static void be_mix(const float *a, const float *x, size_t count, size_
 
 /* ---- dequantisation ---- */
 
-BE_AVX512_INLINE __m512 be_half_at(const uint8_t *p)
-{
-    uint16_t h;
-    memcpy(&h, p, sizeof h);
-    return _mm512_set1_ps(_cvtsh_ss(h));
-}
-
 BE_AVX512_INLINE __m512 be_widen_f16(__m256i h)
 {
     return _mm512_cvtph_ps(h);
@@ -282,11 +258,6 @@ BE_AVX512_INLINE __m512 be_widen_bf16(__m256i h)
 BE_WIDEN(be_f16, be_widen_f16)
 BE_WIDEN(be_bf16, be_widen_bf16)
 
-/* The 32 floats of a block. */
-struct be_pair {
-    __m512 lo, hi;
-};
-
 BE_AVX512_INLINE __m512 be_widen_i8(const uint8_t *p)
 {
     __m128i q = _mm_loadu_si128((const __m128i *)p);
@@ -298,21 +269,6 @@ BE_AVX512_INLINE struct be_pair be_q8_0_block(const uint8_t *p)
     __m512 d = be_half_at(p);
     return (struct be_pair){ _mm512_mul_ps(be_widen_i8(p + 2), d),
                              _mm512_mul_ps(be_widen_i8(p + 2 + BE_HALF), d) };
-}
-
-/* from, from + 1, ... */
-BE_AVX512_INLINE __m512 be_count_from(float from)
-{
-    return _mm512_add_ps(_mm512_set1_ps(from), _mm512_setr_ps(0, 1, 2, 3, 4, 5, 6, 7, 8,
-                                                              9, 10, 11, 12, 13, 14, 15));
-}
-
-/* Low nibbles first, then high ones. */
-BE_AVX512_INLINE struct be_pair be_pick_16(const uint8_t *nibbles, __m512 values)
-{
-    __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)nibbles));
-    return (struct be_pair){ _mm512_permutexvar_ps(q, values),
-                             _mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), values) };
 }
 
 /* The same where bit j says whether element j comes from the upper sixteen values. */
@@ -354,6 +310,17 @@ BE_AVX512_INLINE struct be_pair be_q5_1_block(const uint8_t *p)
                       _mm512_fmadd_ps(be_count_from(16), d, m));
 }
 
+BE_AVX512_INLINE struct be_pair be_iq4_nl_block(const uint8_t *p)
+{
+    return be_pick_16(p + 2, _mm512_mul_ps(be_values_of(be_values_iq4), be_half_at(p)));
+}
+
+BE_AVX512_INLINE struct be_pair be_mxfp4_block(const uint8_t *p)
+{
+    __m512 d = _mm512_set1_ps(be_e8m0_half(*p));
+    return be_pick_16(p + 1, _mm512_mul_ps(be_values_of(be_values_fp4), d));
+}
+
 /* From a function for one block of so many bytes: a row to floats, and its dot product
  * with x in the order of be_dot(), the floats never leaving the registers. */
 #define BE_BLOCKS(name, bytes) \
@@ -391,6 +358,8 @@ BE_BLOCKS(be_q4_0, 18)
 BE_BLOCKS(be_q4_1, 20)
 BE_BLOCKS(be_q5_0, 22)
 BE_BLOCKS(be_q5_1, 24)
+BE_BLOCKS(be_iq4_nl, 18)
+BE_BLOCKS(be_mxfp4, 17)
 
 const struct be_kernels be_kernels_avx512 = {
     .name = "avx512",
@@ -408,6 +377,22 @@ const struct be_kernels be_kernels_avx512 = {
         [GGUF_DT_Q4_1] = be_q4_1,
         [GGUF_DT_Q5_0] = be_q5_0,
         [GGUF_DT_Q5_1] = be_q5_1,
+        [GGUF_DT_Q2_K] = be_avx512_q2_k,
+        [GGUF_DT_Q3_K] = be_avx512_q3_k,
+        [GGUF_DT_Q4_K] = be_avx512_q4_k,
+        [GGUF_DT_Q5_K] = be_avx512_q5_k,
+        [GGUF_DT_Q6_K] = be_avx512_q6_k,
+        [GGUF_DT_IQ4_XS] = be_avx512_iq4_xs,
+        [GGUF_DT_IQ4_NL] = be_iq4_nl,
+        [GGUF_DT_MXFP4] = be_mxfp4,
+        [GGUF_DT_IQ2_XXS] = be_avx512_iq2_xxs,
+        [GGUF_DT_IQ2_XS] = be_avx512_iq2_xs,
+        [GGUF_DT_IQ2_S] = be_avx512_iq2_s,
+        [GGUF_DT_IQ3_XXS] = be_avx512_iq3_xxs,
+        [GGUF_DT_IQ3_S] = be_avx512_iq3_s,
+        [GGUF_DT_IQ1_S] = be_avx512_iq1_s,
+        [GGUF_DT_IQ1_M] = be_avx512_iq1_m,
+        BE_DEQUANT_IN_C,
     },
     .dot_blocks = {
         [GGUF_DT_F16] = be_f16_dot,
@@ -417,6 +402,21 @@ const struct be_kernels be_kernels_avx512 = {
         [GGUF_DT_Q4_1] = be_q4_1_dot,
         [GGUF_DT_Q5_0] = be_q5_0_dot,
         [GGUF_DT_Q5_1] = be_q5_1_dot,
+        [GGUF_DT_Q2_K] = be_avx512_q2_k_dot,
+        [GGUF_DT_Q3_K] = be_avx512_q3_k_dot,
+        [GGUF_DT_Q4_K] = be_avx512_q4_k_dot,
+        [GGUF_DT_Q5_K] = be_avx512_q5_k_dot,
+        [GGUF_DT_Q6_K] = be_avx512_q6_k_dot,
+        [GGUF_DT_IQ4_XS] = be_avx512_iq4_xs_dot,
+        [GGUF_DT_IQ4_NL] = be_iq4_nl_dot,
+        [GGUF_DT_IQ2_XXS] = be_avx512_iq2_xxs_dot,
+        [GGUF_DT_IQ2_XS] = be_avx512_iq2_xs_dot,
+        [GGUF_DT_IQ2_S] = be_avx512_iq2_s_dot,
+        [GGUF_DT_IQ3_XXS] = be_avx512_iq3_xxs_dot,
+        [GGUF_DT_IQ3_S] = be_avx512_iq3_s_dot,
+        [GGUF_DT_IQ1_S] = be_avx512_iq1_s_dot,
+        [GGUF_DT_IQ1_M] = be_avx512_iq1_m_dot,
+        [GGUF_DT_MXFP4] = be_mxfp4_dot,
     },
 };
 

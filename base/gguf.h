@@ -25,7 +25,13 @@ enum gguf_type {
 /* Element types of tensors, numbered as in ggml. */
 enum gguf_dtype {
     GGUF_DT_F32 = 0, GGUF_DT_F16 = 1, GGUF_DT_Q4_0 = 2, GGUF_DT_Q4_1 = 3,
-    GGUF_DT_Q5_0 = 6, GGUF_DT_Q5_1 = 7, GGUF_DT_Q8_0 = 8, GGUF_DT_BF16 = 30,
+    GGUF_DT_Q5_0 = 6, GGUF_DT_Q5_1 = 7, GGUF_DT_Q8_0 = 8,
+    GGUF_DT_Q2_K = 10, GGUF_DT_Q3_K = 11, GGUF_DT_Q4_K = 12, GGUF_DT_Q5_K = 13,
+    GGUF_DT_Q6_K = 14, GGUF_DT_IQ2_XXS = 16, GGUF_DT_IQ2_XS = 17, GGUF_DT_IQ3_XXS = 18,
+    GGUF_DT_IQ1_S = 19, GGUF_DT_IQ4_NL = 20, GGUF_DT_IQ3_S = 21, GGUF_DT_IQ2_S = 22,
+    GGUF_DT_IQ4_XS = 23, GGUF_DT_IQ1_M = 29, GGUF_DT_BF16 = 30, GGUF_DT_TQ1_0 = 34,
+    GGUF_DT_TQ2_0 = 35, GGUF_DT_MXFP4 = 39, GGUF_DT_NVFP4 = 40, GGUF_DT_Q1_0 = 41,
+    GGUF_DT_Q2_0 = 42,
     GGUF_DT_LIMIT = 64,     /* every known number is below */
 };
 

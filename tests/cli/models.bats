@@ -99,7 +99,7 @@ logits_near()
 
 @test "logits of quantised files are within 0.05 of exact arithmetic" {
     need_shared models/expected
-    for name in q8_0 q4_0 q4_1 q5_0 q5_1; do
+    for name in q8_0 q4_0 q4_1 q5_0 q5_1 iq4_nl mxfp4; do
         [ -e "$shared/models/stories260K-$name.gguf" ] || continue
         logits_near "$shared/models/stories260K-$name.gguf" \
             "$shared/models/expected/stories260K-$name.json" \

@@ -1,6 +1,7 @@
 /* Dot products and axpy of every instruction set against sums in double precision, at all
- * small sizes and some larger ones; dots(), tile() and dot_blocks against dot() bit for bit; and that nothing
- * outside the vectors is read (exact heap blocks, for the sanitizers) or written. */
+ * small sizes and some larger ones; dots(), tile() and dot_blocks against dot() bit for
+ * bit; and that nothing outside the vectors is read (exact heap blocks, for the
+ * sanitizers) or written. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
@@ -11,6 +12,7 @@
 #include "backend/kernels.h"
 #include "base/err.h"
 #include "base/mem.h"
+#include "tests/unit/blocks.h"
 
 static const char *const sets[] = { "portable", "avx2", "avx512" };
 
@@ -165,25 +167,6 @@ static void dots_has_the_bits_of_dot(void **state)
     }
 }
 
-/* Random blocks of a type: any bits but those of a half that is no finite number. */
-static uint8_t *random_blocks(uint32_t dtype, size_t n)
-{
-    const struct gguf_dtype_info *d = gguf_dtype_info(dtype);
-    size_t size = n / d->block * d->bytes;
-    uint8_t *p = xmalloc(size);
-
-    for (size_t i = 0; i < size; i++) {
-        random_float(1);
-        p[i] = (uint8_t)(seed >> 24);
-    }
-    for (size_t i = 0; i + 1 < size; i += d->block == 1 ? 2 : d->bytes) {
-        p[i + 1] &= 0xbb;       /* clears an exponent bit of F16 and of BF16 */
-        if (d->block > 1)
-            p[i + 3] &= 0xbb;   /* q4_1 and q5_1 have a second one */
-    }
-    return p;
-}
-
 static void dot_blocks_has_the_bits_of_dot(void **state)
 {
     (void)state;
@@ -195,7 +178,7 @@ static void dot_blocks_has_the_bits_of_dot(void **state)
             assert_non_null(k->dequant[dtype]);
             size_t block = gguf_dtype_info(dtype)->block;
             for (size_t n = 0; n <= 12 * block + 100; n += block) {
-                uint8_t *p = random_blocks(dtype, n);
+                uint8_t *p = blocks_make(dtype, n, BLOCKS_FINITE, &seed);
                 float *x = random_vector(n, 2), *w = xmalloc(n * sizeof *w);
                 k->dequant[dtype](p, w, n);
                 float two = k->dot(w, x, n), one = k->dot_blocks[dtype](p, x, n);
@@ -208,6 +191,52 @@ static void dot_blocks_has_the_bits_of_dot(void **state)
                 free(w);
             }
         }
+    }
+}
+
+/* NaNs and infinities in the blocks or in x come through as in the two steps. */
+static void dot_blocks_keeps_odd_values(void **state)
+{
+    (void)state;
+    for (int s = 0; s < SETS; s++) {
+        const struct be_kernels *k = find(sets[s]);
+        for (uint32_t dtype = 0; k && dtype < GGUF_DT_LIMIT; dtype++) {
+            if (!k->dot_blocks[dtype])
+                continue;
+            size_t block = gguf_dtype_info(dtype)->block, n = block > 1 ? block : 70;
+            for (int round = 0; round < 200; round++) {
+                uint8_t *p = blocks_make(dtype, n, BLOCKS_ODD, &seed);
+                float *x = random_vector(n, round % 2 ? 2 : 0x1p-130f);
+                float *w = xmalloc(n * sizeof *w);
+                if (round % 5 == 4)
+                    x[(size_t)round % n] = round % 2 ? NAN : INFINITY;
+                k->dequant[dtype](p, w, n);
+                float two = k->dot(w, x, n), one = k->dot_blocks[dtype](p, x, n);
+                if (memcmp(&one, &two, sizeof one) && !(isnan(one) && isnan(two)))
+                    fail_msg("%s %s: %a, not %a", k->name, gguf_dtype_info(dtype)->name,
+                             (double)one, (double)two);
+                free(p);
+                free(x);
+                free(w);
+            }
+        }
+    }
+}
+
+/* The types that files mostly have must not take the detour by memory. */
+static void common_types_are_fused(void **state)
+{
+    static const uint32_t fused[] = {
+        GGUF_DT_F16,  GGUF_DT_BF16, GGUF_DT_Q8_0,   GGUF_DT_Q4_0,   GGUF_DT_Q4_1,
+        GGUF_DT_Q5_0, GGUF_DT_Q5_1, GGUF_DT_Q2_K,   GGUF_DT_Q3_K,   GGUF_DT_Q4_K,
+        GGUF_DT_Q5_K, GGUF_DT_Q6_K, GGUF_DT_IQ4_NL, GGUF_DT_IQ4_XS, GGUF_DT_MXFP4,
+        GGUF_DT_IQ3_S, GGUF_DT_IQ3_XXS, GGUF_DT_IQ2_S, GGUF_DT_IQ2_XS, GGUF_DT_IQ2_XXS,
+    };
+    (void)state;
+    for (int s = 1; s < SETS; s++) {
+        const struct be_kernels *k = find(sets[s]);
+        for (size_t i = 0; k && i < sizeof fused / sizeof *fused; i++)
+            assert_non_null(k->dot_blocks[fused[i]]);
     }
 }
 
@@ -336,6 +365,8 @@ int main(void)
         cmocka_unit_test(mix_has_the_bits_of_axpy),
         cmocka_unit_test(tile_has_the_bits_of_dot),
         cmocka_unit_test(dot_blocks_has_the_bits_of_dot),
+        cmocka_unit_test(dot_blocks_keeps_odd_values),
+        cmocka_unit_test(common_types_are_fused),
         cmocka_unit_test(axpy_adds_to_each_element),
     };
     return UNIT_RUN(tests);

@@ -89,6 +89,10 @@ static void bits_do_not_depend_on_threads_chunks_or_history(void **state)
         check_same_bits("stories260K.gguf", isas[i], true);
         check_same_bits("stories260K-q8_0.gguf", isas[i], false);
         check_same_bits("stories260K-q4_1.gguf", isas[i], false);
+        check_same_bits("stories260K-mxfp4.gguf", isas[i], false);
+        check_same_bits("tiny-arch/llama256-q4_k.gguf", isas[i], false);
+        check_same_bits("tiny-arch/llama256-q6_k.gguf", isas[i], false);
+        check_same_bits("tiny-arch/llama256-iq3_s.gguf", isas[i], false);
         check_same_bits("tiny-arch/qwen3.gguf", isas[i], false);
         for (size_t k = 0; k < sizeof archs / sizeof *archs; k++) {
             snprintf(file, sizeof file, "tiny-arch/%s.gguf", archs[k]);

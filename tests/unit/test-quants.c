@@ -1,10 +1,12 @@
 /* Dequantisation against what ggml makes of the same blocks (../shared/quants), for every
- * instruction set of the machine; then the instruction sets against each other on blocks
- * with every kind of scale. A NaN may have any bits, all else must be exact. */
+ * instruction set of the machine; so with every entry of the IQ types' grids
+ * (tests/vectors/iq-codes.json); then the instruction sets against each other on blocks with
+ * every kind of scale. A NaN may have any bits, all else must be exact. */
 #include "config.h"
 
 #include "tests/unit/unit.h"
 
+#include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
 
@@ -12,17 +14,21 @@
 #include "base/err.h"
 #include "base/gguf.h"
 #include "base/mem.h"
+#include "tests/unit/blocks.h"
 
 static const char *const sets[] = { "portable", "avx2", "avx512" };
 
 enum { SETS = sizeof sets / sizeof *sets };
 
-static const uint32_t types[] = {
-    GGUF_DT_F32,  GGUF_DT_F16,  GGUF_DT_BF16, GGUF_DT_Q8_0,
-    GGUF_DT_Q4_0, GGUF_DT_Q4_1, GGUF_DT_Q5_0, GGUF_DT_Q5_1,
+/* Those of ../shared/quants. */
+static const char *const names[] = {
+    "bf16",  "f16",     "iq1_m",  "iq1_s",  "iq2_s", "iq2_xs", "iq2_xxs",
+    "iq3_s", "iq3_xxs", "iq4_nl", "iq4_xs", "mxfp4", "nvfp4",  "q1_0",
+    "q2_0",  "q2_k",    "q3_k",   "q4_0",   "q4_1",  "q4_k",   "q5_0",
+    "q5_1",  "q5_k",    "q6_k",   "q8_0",   "tq1_0", "tq2_0",
 };
 
-enum { TYPES = sizeof types / sizeof *types };
+enum { NAMES = sizeof names / sizeof *names };
 
 /* NULL, with a notice, when the machine lacks it. */
 static const struct be_kernels *find(const char *name)
@@ -97,12 +103,10 @@ static void check_vector(json_t *j, const char *blocks, const char *floats, uint
 
 static void vectors_of_ggml_are_met(void **state)
 {
-    static const char *const names[] = { "f16",  "bf16", "q8_0", "q4_0",
-                                         "q4_1", "q5_0", "q5_1" };
     (void)state;
     UNIT_NEEDS_SHARED();
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < NAMES; i++) {
         json_t *j = load(names[i]);
         uint32_t type = (uint32_t)json_integer_value(json_object_get(j, "ggml_type"));
         assert_true(be_can_compute(type));
@@ -115,18 +119,76 @@ static void vectors_of_ggml_are_met(void **state)
     json_decref(j);
 }
 
+/* Which of ggml's types this program computes with: all that a tensor of a model has. */
+static void every_type_of_models_is_computed(void **state)
+{
+    (void)state;
+    assert_int_equal(BLOCKS_TYPES, NAMES);
+    for (size_t i = 0; i < BLOCKS_TYPES; i++)
+        assert_true(be_can_compute(blocks_halves[i].dtype));
+    assert_true(be_can_compute(GGUF_DT_F32));
+    for (uint32_t d = 24; d <= 28; d++)             /* I8 .. F64 */
+        assert_false(be_can_compute(d));
+    assert_false(be_can_compute(9));                /* Q8_1 and Q8_K: for activations */
+    assert_false(be_can_compute(15));
+}
+
+static uint32_t type_called(const char *name)
+{
+    for (uint32_t d = 0; d < GGUF_DT_LIMIT; d++)
+        if (gguf_dtype_info(d) && !strcmp(gguf_dtype_info(d)->name, name))
+            return d;
+    fail_msg("%s is no type", name);
+    return 0;
+}
+
+static uint64_t hash_floats(const float *x, size_t n)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n * sizeof *x; i++)
+        hash = (hash ^ ((const uint8_t *)x)[i]) * 0x100000001b3u;
+    return hash;
+}
+
+static void every_entry_of_the_grids_is_met(void **state)
+{
+    char path[4300], got[17];
+    const char *top = getenv("top_srcdir"), *name;
+    json_error_t je;
+    json_t *j, *t;
+    (void)state;
+
+    snprintf(path, sizeof path, "%s/tests/vectors/iq-codes.json", top ? top : ".");
+    j = json_load_file(path, 0, &je);
+    if (!j)
+        fail_msg("%s: %s", path, je.text);
+    assert_int_equal(json_object_size(json_object_get(j, "types")), 7);
+    json_object_foreach(json_object_get(j, "types"), name, t) {
+        size_t n = (size_t)json_integer_value(json_object_get(t, "n")), size;
+        uint32_t type = type_called(name);
+        uint8_t *blocks = unhex(json_object_get(t, "blocks_hex"), &size);
+        float *x = xmalloc(n * sizeof *x);
+        assert_int_equal(size, n / 256 * gguf_dtype_info(type)->bytes);
+        for (int s = 0; s < SETS; s++) {
+            const struct be_kernels *k = be_kernels_find(sets[s], NULL);
+            if (!k)
+                continue;
+            k->dequant[type](blocks, x, n);
+            snprintf(got, sizeof got, "%016" PRIx64, hash_floats(x, n));
+            assert_string_equal(got, json_string_value(json_object_get(t, "fnv1a")));
+        }
+        free(blocks);
+        free(x);
+    }
+    json_decref(j);
+}
+
 static void type_table_matches_ggml(void **state)
 {
-    static const char *const names[] = {
-        "bf16",  "f16",     "iq1_m",  "iq1_s",  "iq2_s", "iq2_xs", "iq2_xxs",
-        "iq3_s", "iq3_xxs", "iq4_nl", "iq4_xs", "mxfp4", "nvfp4",  "q1_0",
-        "q2_0",  "q2_k",    "q3_k",   "q4_0",   "q4_1",  "q4_k",   "q5_0",
-        "q5_1",  "q5_k",    "q6_k",   "q8_0",   "tq1_0", "tq2_0",
-    };
     (void)state;
     UNIT_NEEDS_SHARED();
 
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    for (size_t i = 0; i < NAMES; i++) {
         json_t *j = load(names[i]);
         uint32_t type = (uint32_t)json_integer_value(json_object_get(j, "ggml_type"));
         const struct gguf_dtype_info *d = gguf_dtype_info(type);
@@ -196,68 +258,52 @@ static void every_half_is_converted(void **state)
     }
 }
 
-static uint32_t next_random(uint32_t *x)
+static void check_sets(uint32_t type, size_t n, enum blocks kind, uint32_t *seed)
 {
-    *x ^= *x << 13;
-    *x ^= *x >> 17;
-    *x ^= *x << 5;
-    return *x;
-}
+    uint8_t *blocks = blocks_make(type, n, kind, seed);
+    float *want = xmalloc(n * sizeof(float)), *got = xmalloc(n * sizeof(float));
+    size_t at;
 
-/* Random blocks whose scales include zeros of both signs, subnormals, the largest half,
- * infinities and NaNs. The formats begin with the scale, and its minimum where they have
- * one. */
-static void fill_blocks(uint8_t *p, size_t n, const struct gguf_dtype_info *d,
-                        uint32_t *seed)
-{
-    static const uint16_t scales[] = {
-        0,      0x8000, 1,      0x8001, 0x3ff,  0x400,  0x3c00, 0xbc00, 0x7bff,
-        0xfbff, 0x7c00, 0xfc00, 0x7c01, 0x7e00, 0xfdff, 0x2e66, 0x1234,
-    };
-    for (size_t i = 0; i < n; i++)
-        p[i] = (uint8_t)next_random(seed);
-    for (size_t i = 0; i + d->bytes <= n; i += d->bytes)
-        for (size_t at = 0; at < 4 && d->block > 1; at += 2)
-            if (at == 0 || d->bytes == 20 || d->bytes == 24)
-                memcpy(p + i + at,
-                       &scales[next_random(seed) % (sizeof scales / sizeof *scales)], 2);
+    be_kernels_find("portable", NULL)->dequant[type](blocks, want, n);
+    for (int s = 1; s < SETS; s++) {
+        const struct be_kernels *k = be_kernels_find(sets[s], NULL);
+        if (!k)
+            continue;
+        memset(got, 0x55, n * sizeof(float));
+        k->dequant[type](blocks, got, n);
+        if (!same(got, want, n, &at))
+            fail_msg("%s %s, %zu elements: element %zu is %a, not %a", k->name,
+                     gguf_dtype_info(type)->name, n, at, (double)got[at],
+                     (double)want[at]);
+    }
+    free(blocks);
+    free(want);
+    free(got);
 }
 
 static void all_sets_give_the_same_bits(void **state)
 {
-    enum { MOST = 32 * 40 };
     uint32_t seed = 12345;
     (void)state;
 
-    for (int t = 0; t < TYPES; t++) {
-        const struct gguf_dtype_info *d = gguf_dtype_info(types[t]);
-        for (size_t n = 0; n <= MOST; n += n < 80 * d->block ? d->block : 7 * d->block) {
-            /* Exact sizes on the heap: a sanitizer sees a read or write too far. */
-            size_t bytes = n / d->block * d->bytes, at;
-            uint8_t *blocks = xmalloc(bytes);
-            float *want = xmalloc(n * sizeof(float)), *got = xmalloc(n * sizeof(float));
-            fill_blocks(blocks, bytes, d, &seed);
-            be_kernels_find("portable", NULL)->dequant[types[t]](blocks, want, n);
-            for (int s = 1; s < SETS; s++) {
-                const struct be_kernels *k = be_kernels_find(sets[s], NULL);
-                if (!k)
-                    continue;
-                k->dequant[types[t]](blocks, got, n);
-                if (!same(got, want, n, &at))
-                    fail_msg("%s %s, %zu elements: element %zu is %a, not %a", k->name,
-                             d->name, n, at, (double)got[at], (double)want[at]);
-            }
-            free(blocks);
-            free(want);
-            free(got);
+    for (int t = 0; t < BLOCKS_TYPES; t++) {
+        uint32_t type = blocks_halves[t].dtype;
+        size_t block = gguf_dtype_info(type)->block;
+        for (size_t n = 0; n <= 85 * block; n += block) {
+            check_sets(type, n, BLOCKS_ODD, &seed);
+            check_sets(type, n, BLOCKS_FINITE, &seed);
         }
     }
+    for (size_t n = 0; n < 40; n++)
+        check_sets(GGUF_DT_F32, n, BLOCKS_ODD, &seed);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vectors_of_ggml_are_met),
+        cmocka_unit_test(every_type_of_models_is_computed),
+        cmocka_unit_test(every_entry_of_the_grids_is_met),
         cmocka_unit_test(type_table_matches_ggml),
         cmocka_unit_test(removed_and_unknown_types_are_none),
         cmocka_unit_test(every_half_is_converted),
