@@ -111,6 +111,11 @@ const struct be_arch *be_arch_find(const struct gguf *g, struct err *e)
     return NULL;
 }
 
+const struct be_arch *be_arch_at(size_t i)
+{
+    return i < BE_ARCHS ? &be_archs[i] : NULL;
+}
+
 bool be_arch_windowed(const struct be_hparams *h, uint32_t i)
 {
     return h->window_kind && i % h->window_period < h->window_period - 1;

@@ -6,6 +6,7 @@
  * architecture is a row and, only if it brings a new idea, one piece. */
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "backend/rope.h"
@@ -142,6 +143,9 @@ struct be_hparams {
 const struct be_arch *be_arch_find(const struct gguf *g, struct err *e);
 bool be_arch_read(const struct be_arch *a, const struct gguf *g, struct be_hparams *h,
                   struct err *e);
+
+/* Row i of the table, NULL behind the last. */
+const struct be_arch *be_arch_at(size_t i);
 
 /* What layer i is made of. */
 uint32_t be_arch_layer_has(const struct be_arch *a, const struct be_hparams *h, uint32_t i);

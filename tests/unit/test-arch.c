@@ -5,7 +5,10 @@
 
 #include "tests/unit/unit.h"
 
+#include <math.h>
+
 #include "base/buf.h"
+#include "tests/unit/llama-write.h"
 #include "tests/unit/model.h"
 
 static void read_model(const char *name, struct buf *out)
@@ -177,13 +180,93 @@ static void mla_caches_little(void **state)
     model_close(&m);
 }
 
+/* ---- olmoe, of which there is no shared model ---- */
+
+static void write_olmoe_layer(struct gguf_write *w, uint32_t layer)
+{
+    static const struct {
+        const char *name;
+        uint64_t cols, rows, stack;
+    } t[] = {
+        {"attn_norm.weight", LW_EMBD, 1, 1},
+        {"attn_q.weight", LW_EMBD, LW_EMBD, 1},
+        {"attn_k.weight", LW_EMBD, LW_EMBD, 1},
+        {"attn_v.weight", LW_EMBD, LW_EMBD, 1},
+        {"attn_output.weight", LW_EMBD, LW_EMBD, 1},
+        {"attn_q_norm.weight", LW_EMBD, 1, 1},
+        {"attn_k_norm.weight", LW_EMBD, 1, 1},
+        {"ffn_norm.weight", LW_EMBD, 1, 1},
+        {"ffn_gate_inp.weight", LW_EMBD, 8, 1},
+        {"ffn_gate_exps.weight", LW_EMBD, LW_FF, 8},
+        {"ffn_up_exps.weight", LW_EMBD, LW_FF, 8},
+        {"ffn_down_exps.weight", LW_FF, LW_EMBD, 8},
+    };
+    char name[64];
+
+    for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+        snprintf(name, sizeof name, "blk.%u.%s", layer, t[i].name);
+        lw_stack(w, name, GGUF_DT_F32, t[i].cols, t[i].rows, t[i].stack);
+    }
+}
+
+static void write_olmoe(struct buf *out)
+{
+    struct gguf_write w = {0};
+
+    gw_kv_str(&w, "general.architecture", "olmoe");
+    gw_kv_str(&w, "tokenizer.ggml.model", "no_vocab");
+    lw_key(&w, "olmoe", "vocab_size", LW_VOCAB);
+    lw_key(&w, "olmoe", "block_count", 2);
+    lw_key(&w, "olmoe", "context_length", 100);
+    lw_key(&w, "olmoe", "embedding_length", LW_EMBD);
+    lw_key(&w, "olmoe", "feed_forward_length", LW_FF);
+    lw_key(&w, "olmoe", "attention.head_count", LW_HEADS);
+    lw_key(&w, "olmoe", "expert_count", 8);
+    lw_key(&w, "olmoe", "expert_used_count", 3);
+    gw_kv_f32(&w, "olmoe.attention.layer_norm_rms_epsilon", 1e-5f);
+    lw_tensor(&w, "token_embd.weight", GGUF_DT_F32, LW_EMBD, LW_VOCAB);
+    lw_tensor(&w, "output_norm.weight", GGUF_DT_F32, LW_EMBD, 1);
+    lw_tensor(&w, "output.weight", GGUF_DT_F32, LW_EMBD, LW_VOCAB);
+    for (uint32_t i = 0; i < 2; i++)
+        write_olmoe_layer(&w, i);
+    gw_finish(&w, out);
+    gw_release(&w);
+}
+
+/* The first logits of the last position, from the same file through the oracle of
+ * ../shared/models (llama.cpp v0.4.0). */
+static void a_made_olmoe_matches(void **state)
+{
+    static const int32_t ids[9] = {1, 63, 5, 5, 9, 0, 2, 40, 11};
+    static const float want[8] = {-0.092499f, 0.671055f, -0.002134f, -1.268219f,
+                                  0.503702f, -0.134181f, -0.051681f, 0.409229f};
+    struct buf b = {0};
+    struct err e = {0};
+    struct gguf *g;
+    (void)state;
+
+    write_olmoe(&b);
+    struct be *be = open_bytes(&b, &g, &e);
+    if (!be)
+        fail_msg("%s", e.text);
+    assert_int_equal(be_eval(be, ids, 9, 0, BE_LOGITS_LAST, &e), BE_OK);
+    for (int i = 0; i < 8; i++)
+        if (!(fabsf(be_logits(be, 0)[i] - want[i]) < 1e-4f))
+            fail_msg("logit %d is %.6f", i, (double)be_logits(be, 0)[i]);
+    be_free(be);
+    gguf_free(g);
+    buf_release(&b);
+}
+
 int main(void)
 {
+
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_that_do_not_fit_are_refused),
         cmocka_unit_test(tensors_of_no_use_are_refused),
         cmocka_unit_test(embedded_positions_bound_the_context),
         cmocka_unit_test(mla_caches_little),
+        cmocka_unit_test(a_made_olmoe_matches),
     };
     return UNIT_RUN(tests);
 }
