@@ -315,6 +315,56 @@ static void an_answer_goes_on(void **state)
     world_close(&w);
 }
 
+/* Kimi K3: an answer that was stopped in its thought is closed, as its ids tell. */
+static void what_was_left_open_is_closed(void **state)
+{
+    struct world w;
+    struct chat_prompt p;
+
+    (void)state;
+    world_open(&w, "kimi-k3",
+               NAMES("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"), NULL);
+    world_message(&w, CHAT_ROLE_USER, "a");
+    world_say(&w, NAMES("tHm", "tm."));
+    world_message(&w, CHAT_ROLE_USER, "b");
+    world_prompt(&w, NULL, 0, &p);
+    char *got = shown(&w, &p.ids);
+    if (!strstr(got, "[<|open|>]|t|h|i|n|k[<|sep|>]|Hm|m.[<|close|>]|t|h|i|n|k[<|sep|>]"
+                     "[<|open|>]|r|e|s|p|o|n|s|e[<|sep|>]"
+                     "[<|close|>]|r|e|s|p|o|n|s|e[<|sep|>]"
+                     "[<|close|>]|m|e|s|s|a|g|e[<|sep|>][<|end_of_msg|>]"))
+        fail_msg("%s", got);
+    free(got);
+    assert_int_equal(p.start, TMPL_THINK);
+    chat_prompt_release(&p);
+    world_close(&w);
+}
+
+/* Bytes that are no UTF-8 and NUL come through, whatever reads them on the way. */
+static void any_bytes_come_through(void **state)
+{
+    static const char *const sources[] = { DROPS, TRIMS, "chatml", "llama3" };
+    static const char text[] = "\x80 a\xff\xc3(\xe2\x82 \xf5\x80\x80\x80z";
+    struct world w;
+    struct chat_prompt p;
+
+    (void)state;
+    for (size_t i = 0; i < N(sources); i++) {
+        struct buf all = {0};
+        world_open(&w, sources[i],
+                   NAMES("<|im_start|>", "<|im_end|>", "<|start_header_id|>",
+                         "<|end_header_id|>", "<|eot_id|>"),
+                   NULL);
+        world_message(&w, CHAT_ROLE_USER, text);
+        world_prompt(&w, NULL, 0, &p);
+        tok_decode(w.m.tok, p.ids.v, p.ids.n, TOK_AFTER_TEXT, TOK_SPECIALS_HIDE, &all);
+        assert_non_null(memmem(all.p, all.n, text, sizeof text - 1));
+        buf_release(&all);
+        chat_prompt_release(&p);
+        world_close(&w);
+    }
+}
+
 static void ids_of_others_mean_nothing(void **state)
 {
     struct chat_event ev = { .type = CHAT_EV_SESSION };
@@ -680,6 +730,8 @@ int main(void)
         cmocka_unit_test(what_was_written_otherwise_is_encoded),
         cmocka_unit_test(an_answer_inside_another_word_is_not_cut_out),
         cmocka_unit_test(an_answer_goes_on),
+        cmocka_unit_test(what_was_left_open_is_closed),
+        cmocka_unit_test(any_bytes_come_through),
         cmocka_unit_test(ids_of_others_mean_nothing),
         cmocka_unit_test(bos_comes_once),
         cmocka_unit_test(every_template_keeps_what_was_said),
