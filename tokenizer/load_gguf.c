@@ -16,7 +16,7 @@
 
 bool tok_bad(struct err *e, const struct gguf *g, const char *key, const char *fmt, ...)
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
     va_list ap;
 
     va_start(ap, fmt);
@@ -182,7 +182,7 @@ static bool load_presplit(struct tok *t, const struct gguf *g, const char *pre,
     const char *key = pre ? "--pre" : "tokenizer.ggml.pre";
     const struct presplit_name *name = NULL;
     struct gguf_str s = { "", 0 };
-    struct buf list = { 0 };
+    struct buf list = {0};
 
     if (pre)
         s = (struct gguf_str){ pre, strlen(pre) };
@@ -358,7 +358,7 @@ static bool load_family(struct tok *t, const struct gguf *g, const char *pre,
 struct tok *tok_from_gguf_pre(const struct gguf *g, const char *pre, struct err *e)
 {
     struct tok *t = tok_new();
-    struct buf origin = { 0 };
+    struct buf origin = {0};
 
     buf_addf(&origin, "tokenizer.ggml.* of %s", gguf_path(g));
     t->origin = buf_take(&origin);

@@ -42,10 +42,11 @@ static void write_config(const json_t *specials)
     const char *name;
     char key[32];
 
-    json_object_foreach((json_t *)specials, name, id) {
+    json_object_foreach ((json_t *)specials, name, id) {
         snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
-        json_object_set_new(decoder, key, json_pack("{s:s, s:b}", "content", name, "special",
-                                                    !strchr(name, '|')));
+        json_object_set_new(
+            decoder, key,
+            json_pack("{s:s, s:b}", "content", name, "special", !strchr(name, '|')));
     }
     json_object_set_new(config, "added_tokens_decoder", decoder);
     json_object_set_new(config, "bos_token", json_string("[BOS]"));
@@ -120,13 +121,12 @@ static void kimi_tokenize(void **state)
     UNIT_NEEDS_SHARED();
     kimi_open();
 
-    json_array_foreach(json_object_get(cases, "tokenize"), i, c) {
+    json_array_foreach (json_object_get(cases, "tokenize"), i, c) {
         const json_t *text = json_object_get(c, "text");
         bool special = json_is_true(json_object_get(c, "allow_special"));
         struct tok_ids ids = {0};
-        (special ? tok_encode_special : tok_encode)(kimi, json_string_value(text),
-                                                    json_string_length(text), TOK_AT_START,
-                                                    &ids);
+        (special ? tok_encode_special : tok_encode)(
+            kimi, json_string_value(text), json_string_length(text), TOK_AT_START, &ids);
         bad += !same_ids(json_string_value(json_object_get(c, "name")), &ids,
                          json_object_get(c, "ids"));
         tok_ids_release(&ids);
@@ -164,7 +164,7 @@ static void kimi_tokenize_hashes(void **state)
     UNIT_NEEDS_SHARED();
     kimi_open();
 
-    json_array_foreach(json_object_get(cases, "tokenize_hashes"), i, c) {
+    json_array_foreach (json_object_get(cases, "tokenize_hashes"), i, c) {
         const char *want =
             json_string_value(json_object_get(c, "sha256_of_compact_json_id_list"));
         struct tok_ids ids = {0};
@@ -205,10 +205,10 @@ static void kimi_split(void **state)
     UNIT_NEEDS_SHARED();
     kimi_open();
 
-    json_array_foreach(json_object_get(cases, "split"), i, c) {
+    json_array_foreach (json_object_get(cases, "split"), i, c) {
         const json_t *text = json_object_get(c, "text");
         presplit_cut(p, json_string_value(text), json_string_length(text), &w);
-        json_array_foreach(json_object_get(c, "pieces"), k, piece)
+        json_array_foreach (json_object_get(c, "pieces"), k, piece)
             if (k >= w.cut_n || w.cut[k] != json_string_length(piece))
                 fail_msg("piece %zu of %s", k, json_string_value(text));
         assert_int_equal(k, json_string_length(text) ? w.cut_n : 0);
@@ -237,12 +237,12 @@ static void long_texts_are_cut_in_parts(void **state)
     assert_int_equal(tok_kimi_part(text.p + 50000, text.n - 50000, &done), 10000);
     buf_reset(&text);
     while (text.n < 2 * 500000)
-        buf_adds(&text, "\xC3\xA9 ");           /* 666,666 characters */
+        buf_adds(&text, "\xC3\xA9 "); /* 666,666 characters */
     done = 0;
     for (at = 0; at < text.n; parts++) {
         size_t n = tok_kimi_part(text.p + at, text.n - at, &done);
         if (parts == 0)
-            assert_int_equal(n, 600000);        /* 400,000 characters */
+            assert_int_equal(n, 600000); /* 400,000 characters */
         assert_true(n > 0);
         at += n;
     }
@@ -344,12 +344,9 @@ static void broken_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kimi_is_recognised),
-        cmocka_unit_test(kimi_tokenize),
-        cmocka_unit_test(kimi_tokenize_hashes),
-        cmocka_unit_test(kimi_split),
-        cmocka_unit_test(long_texts_are_cut_in_parts),
-        cmocka_unit_test(ranks_are_merged),
+        cmocka_unit_test(kimi_is_recognised),          cmocka_unit_test(kimi_tokenize),
+        cmocka_unit_test(kimi_tokenize_hashes),        cmocka_unit_test(kimi_split),
+        cmocka_unit_test(long_texts_are_cut_in_parts), cmocka_unit_test(ranks_are_merged),
         cmocka_unit_test(broken_files_are_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);

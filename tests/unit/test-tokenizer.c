@@ -13,7 +13,7 @@ static struct vocab small;
 /* Load what was made; on failure the test ends. */
 static void load(void)
 {
-    struct err e = { 0 };
+    struct err e = {0};
 
     small.g = gm_open(&made, &made_file, &e);
     small.t = small.g ? tok_from_gguf(small.g, &e) : NULL;
@@ -43,8 +43,8 @@ typedef void encode_fn(const struct tok *t, const char *text, size_t len,
 static void expect(encode_fn *encode, enum tok_place place, const char *text, size_t len,
                    const char *want)
 {
-    struct tok_ids ids = { 0 };
-    struct buf b = { 0 };
+    struct tok_ids ids = {0};
+    struct buf b = {0};
 
     encode(small.t, text, len, place, &ids);
     for (size_t i = 0; i < ids.n; i++) {
@@ -70,8 +70,8 @@ static void special_is(enum tok_place place, const char *text, const char *want)
 static void decodes_to(const char *names, enum tok_place place,
                        enum tok_specials specials, const char *want)
 {
-    struct tok_ids ids = { 0 };
-    struct buf b = { 0 };
+    struct tok_ids ids = {0};
+    struct buf b = {0};
 
     for (const char *p = names; *p;) {
         size_t len = strcspn(p, " ");
@@ -99,7 +99,7 @@ static void a_list_is_cut_by_longest_match(void **state)
     const char *text[260];
     size_t len[260];
     bool special[260] = { false };
-    struct err e = { 0 };
+    struct err e = {0};
     (void)state;
 
     for (int b = 0; b < 256; b++) {
@@ -133,8 +133,8 @@ static void a_list_is_cut_by_longest_match(void **state)
     assert_false(tok_adds_bos(small.t));
     assert_int_equal(tok_bos(small.t), -1);
 
-    struct tok_ids ids = { 0 };
-    struct buf back = { 0 };
+    struct tok_ids ids = {0};
+    struct buf back = {0};
     char all[512];
     for (int i = 0; i < 512; i++)
         all[i] = (char)(i * 7);
@@ -156,7 +156,7 @@ static void ids_out_of_range_are_harmless(void **state)
 {
     static const int32_t bad[] = { -1, INT32_MIN, INT32_MAX, 4 };
     struct gm_vocab v = { .n = 0 };
-    struct buf b = { 0 };
+    struct buf b = {0};
     size_t n;
     (void)state;
 
