@@ -353,6 +353,87 @@ static void bpe_merges_by_rank(void **state)
     unload();
 }
 
+/* A file without tokenizer.ggml.pre: refused, unless somebody says what it is. */
+static void the_pre_tokenizer_can_be_named(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    struct err e = {0};
+    (void)state;
+
+    bpe_tokens(&v);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gpt2");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    bpe_merge_list(&made);
+    small.g = gm_open(&made, &made_file, &e);
+    assert_null(tok_from_gguf(small.g, &e));
+    assert_int_equal(e.kind, ERR_MODEL);
+    assert_non_null(strstr(e.text, "--pre NAME"));
+    assert_non_null(strstr(e.text, "llama-bpe, "));
+    assert_null(tok_from_gguf_pre(small.g, "martian", &e));
+    assert_non_null(strstr(e.text, "--pre is \"martian\""));
+    small.t = tok_from_gguf_pre(small.g, "llama-bpe", &e);
+    assert_non_null(small.t);
+    assert_string_equal(tok_kind(small.t), "BPE llama-bpe");
+    text_is(TOK_AT_START, "abcc", "abcc");
+}
+
+/* Kimi's files need no merges: the id is the rank. Others do. */
+static void kimi_needs_no_merges(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    struct err e = {0};
+    (void)state;
+
+    for (int b = 0; b < 256; b++)
+        gm_token(&v, letter(b), NORMAL, 0);
+    gm_token(&v, "bc", NORMAL, 0);
+    gm_token(&v, "ab", NORMAL, 0);
+    gm_token(&v, "abc", NORMAL, 0);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gpt2");
+    gw_kv_str(&made, "tokenizer.ggml.pre", "kimi-k2");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    load();
+    text_is(TOK_AT_START, "abcd", "abc d");     /* b c first, then a with it */
+    text_is(TOK_AT_START, "ab", "ab");
+    text_is(TOK_AT_START, "abb", "ab b");
+    assert_null(tok_from_gguf_pre(small.g, "qwen2", &e));
+    assert_non_null(strstr(e.text, "tokenizer.ggml.merges is missing"));
+}
+
+/* Gemma 4's form: merges over characters, spaces as U+2581, bytes by name. */
+static void merges_over_characters(void **state)
+{
+    static const char *const merges[] = { "a b", SP " a", SP " " SP, "\n \n" };
+    struct gm_vocab v = { .n = 0 };
+    char name[8];
+    (void)state;
+
+    gm_token(&v, "<bos>", CONTROL, 0);
+    for (int b = 0; b < 256; b++) {
+        snprintf(name, sizeof name, "<0x%02X>", b);
+        gm_token(&v, name, BYTE, 0);
+    }
+    static const char *const tokens[] = { SP, "a", "b", "\n", "ab", SP "a", SP SP,
+                                          "\n\n", "\n\n\n" };
+    for (int i = 0; i < 9; i++)
+        gm_token(&v, tokens[i], NORMAL, 0);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gemma4");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    gw_kv_array(&made, "tokenizer.ggml.merges", GGUF_STRING, 4);
+    for (int i = 0; i < 4; i++)
+        gw_str(&made.kv, merges[i], strlen(merges[i]));
+    gw_kv_u32(&made, "tokenizer.ggml.bos_token_id", 0);
+    load();
+    assert_string_equal(tok_kind(small.t), "BPE gemma4");
+    assert_true(tok_adds_bos(small.t));
+    text_is(TOK_AT_START, "ab a", "ab " SP "a");
+    text_is(TOK_AT_START, "a  b", "a " SP SP " b");
+    text_is(TOK_AT_START, "\xC3\xA9" "c", "<0xC3> <0xA9> <0x63>");
+    text_is(TOK_AT_START, "a\n\n\nb", "a \n\n\n b");     /* a token, no merge leads to it */
+    text_is(TOK_AT_START, "\xFF", "<0xFF>");
+    decodes_to(SP "a <0x0A> b", TOK_AT_START, TOK_SPECIALS_HIDE, " a\nb");
+}
+
 static void qwen_text_is_normalised(void **state)
 {
     (void)state;
@@ -380,6 +461,9 @@ int main(void)
         cmocka_unit_test_teardown(what_cannot_be_written_is_unknown, clean),
         cmocka_unit_test_teardown(runs_of_spaces_are_found_in_both_forms, clean),
         cmocka_unit_test_teardown(bpe_merges_by_rank, clean),
+        cmocka_unit_test_teardown(the_pre_tokenizer_can_be_named, clean),
+        cmocka_unit_test_teardown(kimi_needs_no_merges, clean),
+        cmocka_unit_test_teardown(merges_over_characters, clean),
         cmocka_unit_test_teardown(qwen_text_is_normalised, clean),
     };
     return UNIT_RUN(tests);
