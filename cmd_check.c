@@ -104,7 +104,7 @@ static bool check_ids(const struct check *c, const json_t *list, const char *nam
     out->n = 0;
     if (!json_is_array(list))
         return err_set(e, "%s: the ids of %s are no list", c->path, name);
-    json_array_foreach (list, i, one) {
+    json_array_foreach(list, i, one) {
         double id = json_is_number(one) ? json_number_value(one) : -1;
         if (!(id >= 0 && id <= INT32_MAX))
             return err_set(e, "%s: the ids of %s are not numbers", c->path, name);
@@ -137,7 +137,7 @@ static bool check_cases(struct check *c, const json_t *cases, const json_t *by_n
     size_t i;
     bool ok = true;
 
-    json_array_foreach (cases, i, o) {
+    json_array_foreach(cases, i, o) {
         if (!ok)
             break;
         buf_reset(&text);

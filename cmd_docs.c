@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/arch.h"
 #include "backend/kernels.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -227,6 +228,13 @@ static void put_types(void)
     puts(".");
 }
 
+static void put_architectures(void)
+{
+    for (size_t i = 0; be_arch_at(i); i++)
+        printf("%s%s", i ? ",\n" : "", be_arch_at(i)->name);
+    puts(".");
+}
+
 static bool put_mark(const char *line)
 {
     static const struct {
@@ -236,6 +244,7 @@ static bool put_mark(const char *line)
         { "@COMMANDS@", put_commands }, { "@OPTIONS@", put_options },
         { "@LIVE@", put_live_options }, { "@SLASH@", put_slash_commands },
         { "@EXIT@", put_exit_status }, { "@TYPES@", put_types },
+        { "@ARCHITECTURES@", put_architectures },
     };
 
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)

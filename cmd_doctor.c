@@ -86,6 +86,10 @@ int cmd_doctor(struct cmd_call *c)
         return cmd_fail(c, &e);
     d.m = m;
     doctor_tokenizer(&d);
+    if (chat_model_choose_template(m, &c->set, &e))
+        doctor_template(&d);
+    else
+        doctor_addf(&d, DOCTOR_WARNING, "template", "%s", e.text);
     if (c->set.json)
         print_json(&d);
     else

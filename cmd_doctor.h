@@ -38,5 +38,7 @@ void doctor_addf(struct doctor *d, enum doctor_state state, const char *what,
 
 /* cmd_doctor_tok.c */
 void doctor_tokenizer(struct doctor *d);
+/* cmd_doctor_tmpl.c; the model has a template */
+void doctor_template(struct doctor *d);
 
 #endif

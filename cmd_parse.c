@@ -16,6 +16,7 @@
 #include "base/gguf.h"
 #include "base/utf8.h"
 #include "chat/model.h"
+#include "chat/template.h"
 #include "cmd.h"
 #include "cmd_text.h"
 #include "templates/parsed.h"
@@ -283,22 +284,24 @@ static int parse_lines(struct cmd_call *c, struct parse *p, const char *path)
 
 /* ---- which syntax ---- */
 
-/* A template of ours, or the name of its syntax. */
-static const struct tmpl_syntax *syntax_of_template(const char *name, struct err *e)
+/* That of a template as --template names it, or of the model's; the name of a syntax does,
+ * too. Text can be taken apart even if the template is none we can render. */
+static const struct tmpl_syntax *syntax_of_template(const char *name,
+                                                    const struct chat_model *m,
+                                                    struct err *e)
 {
-    const struct tmpl *t = tmpl_find(name, NULL);
-    const struct tmpl_syntax *s = t ? tmpl_syntax_of(t) : tmpl_syntax_find(name, NULL);
-
-    if (!s)
-        tmpl_find(name, e);
-    return s;
-}
-
-static const struct tmpl_syntax *syntax_of_model(const struct chat_model *m,
-                                                 struct err *e)
-{
+    struct chat_template_from from = {
+        .named = name, .gguf = m ? m->gguf : NULL, .vocab = m ? &m->vocab : NULL,
+    };
+    const struct tmpl_syntax *s = name ? tmpl_syntax_find(name, NULL) : NULL;
+    const struct tmpl *t = s ? NULL : chat_template_choose(&from, NULL, name ? e : NULL);
     struct gguf_str source = {0};
 
+    if (t)
+        s = tmpl_syntax_of(t);
+    tmpl_free(t);
+    if (s || name)
+        return s;
     if (m->gguf && !gguf_opt_str(m->gguf, "tokenizer.chat_template", &source, e))
         return NULL;
     return tmpl_syntax_choose(source.p, source.n, &m->vocab, NULL);
@@ -327,9 +330,9 @@ int cmd_parse(struct cmd_call *c)
     if (set->syntax)
         p.syntax = tmpl_syntax_find(set->syntax, &e);
     else if (set->template_name)
-        p.syntax = syntax_of_template(set->template_name, &e);
+        p.syntax = syntax_of_template(set->template_name, m, &e);
     else
-        p.syntax = m ? syntax_of_model(m, &e) : tmpl_syntax_find("hermes", &e);
+        p.syntax = m ? syntax_of_template(NULL, m, &e) : tmpl_syntax_find("hermes", &e);
     const char *path = c->n_args ? c->args[0] : NULL;
     if (!p.syntax)
         status = cmd_fail(c, &e);

@@ -1,7 +1,7 @@
 /* `vitrine render`: a conversation to the prompt that a model gets, with or without the
- * model. Numbers, NaN included, are read as Python reads them (pyjson.h), as they come out
- * of tojson. What was typed as a conversation can hold no sampled ids: the keys that say so
- * are taken out, "_open" stays. */
+ * model. Numbers, NaN included, are read as Python reads them (pyjson.h), as they come
+ * out of tojson. What was typed as a conversation can hold no sampled ids: the keys that
+ * say so are taken out, "_open" stays. */
 #include "config.h"
 
 #include <stdio.h>
@@ -117,7 +117,8 @@ static json_t *own_options(const struct render *r, const json_t *options,
 {
     json_t *own = json_is_object(options) ? json_copy((json_t *)options) : json_object();
 
-    if (generate == GENERATE_UNLESS_SAID && !json_object_get(own, "add_generation_prompt"))
+    if (generate == GENERATE_UNLESS_SAID &&
+        !json_object_get(own, "add_generation_prompt"))
         json_object_set_new(own, "add_generation_prompt", json_true());
     if (tmpl_think(r->tmpl, r->set->think, own, e))
         return own;

@@ -1,11 +1,10 @@
-/* The table of architectures and the reading of their hyperparameters. Keys and defaults are
+/* The table of architectures. Keys and defaults are
  * those of llama.cpp, which writes the files, and so is which architecture heeds which key:
  * a key that is ignored there has no meaning for the weights beside it. */
 #include "config.h"
 
 #include "backend/arch.h"
 
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -13,21 +12,80 @@
 #include "base/err.h"
 #include "base/gguf.h"
 
+/* What most have: RMS norms before both parts, q, k and v apart, a gate. */
+enum {
+    PLAIN = BE_HAS_IN_NORM | BE_HAS_FFN_NORM | BE_HAS_GATE | BE_HAS_PLAIN_QKV,
+    BIASED = BE_HAS_QKV_BIAS | BE_HAS_ALL_BIAS,
+};
+
 static const struct be_arch be_archs[] = {
-    { "llama",    BE_ROPE_PAIRS,  BE_HAS_QKV_BIAS | BE_HAS_ALL_BIAS, 0 },
-    { "qwen2",    BE_ROPE_HALVES, BE_HAS_QKV_BIAS, 0 },
-    { "qwen3",    BE_ROPE_HALVES, BE_HAS_QK_NORM, 0 },
-    { "mistral3", BE_ROPE_PAIRS,
-      BE_HAS_QKV_BIAS | BE_HAS_ALL_BIAS | BE_HAS_ATTN_TEMP | BE_HAS_YARN_KEYS, 0 },
-    { "smollm3",  BE_ROPE_PAIRS,  BE_HAS_QKV_BIAS | BE_HAS_ALL_BIAS, 4 },
+    { .name = "llama", .layout = BE_ROPE_PAIRS, .has = PLAIN | BIASED | BE_HAS_MAY_GATE,
+      .moe = {.gating = BE_GATING_SOFTMAX, .sum_to_one = true} },
+    { .name = "qwen2", .layout = BE_ROPE_HALVES, .has = PLAIN | BE_HAS_QKV_BIAS },
+    { .name = "qwen3", .layout = BE_ROPE_HALVES, .has = PLAIN | BE_HAS_QK_NORM },
+    { .name = "qwen3moe", .layout = BE_ROPE_HALVES, .has = PLAIN | BE_HAS_QK_NORM,
+      .moe = {.gating = BE_GATING_SOFTMAX, .sum_to_one = true, .width = BE_WIDE_SPLIT} },
+    { .name = "mistral3", .layout = BE_ROPE_PAIRS,
+      .has = PLAIN | BIASED | BE_HAS_ATTN_TEMP | BE_HAS_YARN_KEYS },
+    { .name = "smollm3", .layout = BE_ROPE_PAIRS, .has = PLAIN | BIASED, .no_rope_step = 4 },
+    { .name = "olmo2", .layout = BE_ROPE_HALVES,
+      .has = BE_HAS_GATE | BE_HAS_PLAIN_QKV | BE_HAS_QK_WIDE | BE_HAS_POST_NORM,
+      .window = {.kind = BE_WINDOW_SLIDING, .period = 4, .plain = true} },
+    { .name = "olmoe", .layout = BE_ROPE_HALVES, .has = PLAIN | BE_HAS_QK_WIDE,
+      .moe = {.gating = BE_GATING_SOFTMAX} },
+    { .name = "phi3", .layout = BE_ROPE_HALVES,
+      .has = (PLAIN & ~BE_HAS_PLAIN_QKV) | BE_HAS_QKV_FUSED | BE_HAS_UP_FUSED |
+             BE_HAS_ROPE_PAIR },
+    { .name = "glm4", .layout = BE_ROPE_PAIRS,
+      .has = PLAIN | BE_HAS_QKV_BIAS | BE_HAS_UP_FUSED | BE_HAS_POST_NORM },
+    { .name = "glm4moe", .layout = BE_ROPE_HALVES,
+      .has = PLAIN | BE_HAS_QKV_BIAS | BE_HAS_MAY_QK_NORM | BE_HAS_LATE_NAME |
+             BE_HAS_CHOICE_BIAS | BE_HAS_EXPERT_KEYS,
+      .moe = {.gating = BE_GATING_SIGMOID, .width = BE_WIDE_KEY} },
+    { .name = "granite", .layout = BE_ROPE_PAIRS, .has = PLAIN | BIASED,
+      .scales = true, .divide_logits = true },
+    { .name = "exaone4", .layout = BE_ROPE_HALVES,
+      .has = BE_HAS_GATE | BE_HAS_PLAIN_QKV | BE_HAS_QK_NORM | BE_HAS_POST_NORM,
+      .window = {.kind = BE_WINDOW_SLIDING, .period = 4, .size = 4096, .only_layers = 64,
+                 .turn_only = true} },
+    { .name = "cohere2", .layout = BE_ROPE_PAIRS,
+      .has = (PLAIN & ~BE_HAS_FFN_NORM) | BE_HAS_QKV_BIAS | BE_HAS_LAYER_NORM |
+             BE_HAS_PARALLEL | BE_HAS_NO_HEAD,
+      .window = {.kind = BE_WINDOW_SLIDING, .period = 4, .must = true, .turn_only = true},
+      .scales = true },
+    { .name = "gemma2", .layout = BE_ROPE_HALVES,
+      .has = PLAIN | BE_HAS_POST_NORM | BE_HAS_NO_HEAD, .act = BE_ACT_GELU,
+      .window = {.kind = BE_WINDOW_SLIDING, .period = 2, .size = 4096, .base_key = true},
+      .caps = true, .attn_cap = 50, .logit_cap = 30, .embd_root = true, .wide_scale_layers = 46 },
+    { .name = "gemma3", .layout = BE_ROPE_HALVES,
+      .has = PLAIN | BE_HAS_POST_NORM | BE_HAS_QK_NORM, .act = BE_ACT_GELU,
+      .window = {.kind = BE_WINDOW_SLIDING, .period = 6, .plain = true, .base = 10000,
+                 .base_key = true},
+      .caps = true, .embd_root = true, .wide_scale_layers = 62 },
+    { .name = "gpt2",
+      .has = BE_HAS_IN_NORM | BE_HAS_FFN_NORM | BE_HAS_LAYER_NORM | BE_HAS_NORM_BIAS |
+             BE_HAS_QKV_FUSED | BIASED | BE_HAS_POSITIONS,
+      .act = BE_ACT_GELU },
+    { .name = "gpt-oss", .layout = BE_ROPE_HALVES,
+      .has = PLAIN | BIASED | BE_HAS_LATE_NAME | BE_HAS_SINKS | BE_HAS_EXPERT_BIAS,
+      .act = BE_ACT_CLAMPED,
+      .window = {.kind = BE_WINDOW_SLIDING, .period = 2, .must = true,
+                 .base_key = true},
+      .moe = {.gating = BE_GATING_CHOSEN, .width = BE_WIDE_KEY} },
+    { .name = "llama4", .layout = BE_ROPE_PAIRS, .has = PLAIN,
+      .no_rope_step = 4, .qk_length = true, .no_length_experts = 128, .temp_no_rope = true,
+      .window = {.kind = BE_WINDOW_CHUNKED, .period = 4, .size = 8192, .fixed = true},
+      .moe = {.gating = BE_GATING_SIGMOID, .on_logits = true, .weigh_input = true,
+              .width = BE_WIDE_KEY, .steps = true, .shared = 1} },
+    { .name = "deepseek2", .layout = BE_ROPE_PAIRS,
+      .has = (PLAIN & ~BE_HAS_PLAIN_QKV) | BE_HAS_MLA | BE_HAS_CHOICE_BIAS |
+             BE_HAS_EXPERT_KEYS,
+      .moe = {.gating = BE_GATING_SOFTMAX, .width = BE_WIDE_KEY} },
 };
 
 enum { BE_ARCHS = sizeof be_archs / sizeof be_archs[0] };
 
-/* Larger than any model; keeps every product below far from 64 bits. */
-enum { MOST_LAYERS = 1 << 16, MOST_WIDTH = 1 << 24, MOST_HEADS = 1 << 16 };
-
-static bool be_str_is(struct gguf_str s, const char *name)
+bool be_arch_str_is(struct gguf_str s, const char *name)
 {
     return s.n == strlen(name) && !memcmp(s.p, name, s.n);
 }
@@ -40,7 +98,7 @@ const struct be_arch *be_arch_find(const struct gguf *g, struct err *e)
     if (!gguf_get_str(g, "general.architecture", &name, e))
         return NULL;
     for (size_t i = 0; i < BE_ARCHS; i++) {
-        if (be_str_is(name, be_archs[i].name)) {
+        if (be_arch_str_is(name, be_archs[i].name)) {
             buf_release(&known);
             return &be_archs[i];
         }
@@ -53,191 +111,34 @@ const struct be_arch *be_arch_find(const struct gguf *g, struct err *e)
     return NULL;
 }
 
-/* ---- reading keys that begin with the architecture's name ---- */
-
-struct be_keys {
-    const struct be_arch *arch;
-    const struct gguf *g;
-    struct err *e;
-    char key[128];
-};
-
-static const char *be_key(struct be_keys *k, const char *name)
+const struct be_arch *be_arch_at(size_t i)
 {
-    struct buf b = {0};
-
-    buf_addf(&b, "%s.%s", k->arch->name, name);
-    memcpy(k->key, b.p, b.n < sizeof k->key ? b.n + 1 : sizeof k->key);
-    k->key[sizeof k->key - 1] = '\0';
-    buf_release(&b);
-    return k->key;
+    return i < BE_ARCHS ? &be_archs[i] : NULL;
 }
 
-static bool be_range(struct be_keys *k, uint32_t v, uint32_t least, uint32_t most)
+bool be_arch_windowed(const struct be_hparams *h, uint32_t i)
 {
-    return (v >= least && v <= most) ||
-           err_set_kind(k->e, ERR_MODEL, "%s: %s is %u and must be from %u to %u",
-                        gguf_path(k->g), k->key, v, least, most);
+    return h->window_kind && i % h->window_period < h->window_period - 1;
 }
 
-static bool be_need(struct be_keys *k, const char *name, uint32_t least, uint32_t most,
-                    uint32_t *out)
+bool be_arch_turns(const struct be_arch *a, const struct be_hparams *h, uint32_t i)
 {
-    return gguf_get_u32(k->g, be_key(k, name), out, k->e) && be_range(k, *out, least, most);
+    if (a->has & BE_HAS_POSITIONS)
+        return false;
+    if (a->window.turn_only && h->window_kind)
+        return be_arch_windowed(h, i);
+    return !a->no_rope_step || (i + 1) % a->no_rope_step;
 }
 
-static bool be_may(struct be_keys *k, const char *name, uint32_t least, uint32_t most,
-                   uint32_t *out)
+uint32_t be_arch_layer_has(const struct be_arch *a, const struct be_hparams *h, uint32_t i)
 {
-    return gguf_opt_u32(k->g, be_key(k, name), out, k->e) && be_range(k, *out, least, most);
-}
+    const struct be_moe_params *moe = &h->moe;
+    bool experts = moe->n && i >= moe->first && (i + 1) % moe->step == 0;
+    uint32_t has = a->has | (experts ? BE_HAS_EXPERTS : BE_HAS_DENSE);
 
-/* A number that must be finite and within [least, most] whether it was there or not. */
-static bool be_may_f32(struct be_keys *k, const char *name, float least, float most, float *out)
-{
-    if (!gguf_opt_f32(k->g, be_key(k, name), out, k->e))
-        return false;
-    return (*out >= least && *out <= most) ||
-           err_set_kind(k->e, ERR_MODEL, "%s: %s is %g and must be from %g to %g",
-                        gguf_path(k->g), k->key, (double)*out, (double)least, (double)most);
-}
-
-/* ---- groups of keys ---- */
-
-static bool be_read_sizes(struct be_keys *k, struct be_hparams *h)
-{
-    uint32_t experts = 0;
-    size_t n = gguf_n_tensors(k->g);
-
-    if (!be_may(k, "expert_count", 0, UINT32_MAX, &experts))
-        return false;
-    if (experts)
-        return err_set_kind(k->e, ERR_MODEL, "%s is a mixture of %u experts (%s), which this "
-                            "version cannot compute", gguf_path(k->g), experts, k->key);
-    if (!be_need(k, "block_count", 1, MOST_LAYERS, &h->n_layers))
-        return false;
-    if (h->n_layers > n)
-        return err_set_kind(k->e, ERR_MODEL, "%s: %s is %u but the file has only %zu tensors",
-                            gguf_path(k->g), k->key, h->n_layers, n);
-    return be_need(k, "context_length", 1, UINT32_MAX, &h->ctx_train) &&
-           be_need(k, "embedding_length", 1, MOST_WIDTH, &h->n_embd) &&
-           be_need(k, "feed_forward_length", 1, MOST_WIDTH, &h->n_ff);
-}
-
-static bool be_read_heads(struct be_keys *k, struct be_hparams *h)
-{
-    if (!be_need(k, "attention.head_count", 1, MOST_HEADS, &h->n_heads))
-        return false;
-    h->n_kv_heads = h->n_heads;
-    if (!be_may(k, "attention.head_count_kv", 1, h->n_heads, &h->n_kv_heads))
-        return false;
-    if (h->n_heads % h->n_kv_heads)
-        return err_set_kind(k->e, ERR_MODEL, "%s: %s is %u, which does not divide the %u heads",
-                            gguf_path(k->g), k->key, h->n_kv_heads, h->n_heads);
-    h->key_len = 0;
-    if (!be_may(k, "attention.key_length", 0, MOST_HEADS, &h->key_len))
-        return false;
-    if (!h->key_len && h->n_embd % h->n_heads)
-        return err_set_kind(k->e, ERR_MODEL, "%s: without %s the embedding length %u must be "
-                            "a multiple of the %u heads", gguf_path(k->g), k->key, h->n_embd,
-                            h->n_heads);
-    h->key_len = h->key_len ? h->key_len : h->n_embd / h->n_heads;
-    h->value_len = h->key_len;
-    return be_may(k, "attention.value_length", 1, MOST_HEADS, &h->value_len);
-}
-
-static bool be_read_norms(struct be_keys *k, struct be_hparams *h)
-{
-    if (!gguf_get_f32(k->g, be_key(k, "attention.layer_norm_rms_epsilon"), &h->eps, k->e))
-        return false;
-    if (!(h->eps > 0 && h->eps < 1))
-        return err_set_kind(k->e, ERR_MODEL, "%s: %s is %g and must be between 0 and 1",
-                            gguf_path(k->g), k->key, (double)h->eps);
-    if (!(k->arch->has & BE_HAS_ATTN_TEMP))
-        return true;
-    h->temp_floor = h->rope.ctx_orig;
-    return be_may_f32(k, "attention.temperature_scale", 0, 100, &h->temp_scale);
-}
-
-static bool be_read_scaling(struct be_keys *k, struct be_rope_params *r)
-{
-    struct gguf_str type = {"linear", 6};
-
-    if (!gguf_opt_str(k->g, be_key(k, "rope.scaling.type"), &type, k->e))
-        return false;
-    if (be_str_is(type, "none"))
-        return true;
-    if (be_str_is(type, "yarn"))
-        r->scaling = BE_ROPE_YARN;
-    else if (be_str_is(type, "linear"))
-        r->scaling = BE_ROPE_LINEAR;
-    else
-        return err_set_kind(k->e, ERR_MODEL, "%s: %s is \"%.*s\", and this version knows none, "
-                            "linear and yarn", gguf_path(k->g), k->key,
-                            (int)(type.n < 100 ? type.n : 100), type.p);
-    if (!be_may_f32(k, "rope.scale_linear", 0, 1e6f, &r->factor) ||
-        !be_may_f32(k, "rope.scaling.factor", 0, 1e6f, &r->factor))
-        return false;
-    if (r->factor == 0)             /* written by converters for "not stretched" */
-        r->factor = 1;
-    return true;
-}
-
-static bool be_read_rope(struct be_keys *k, struct be_hparams *h)
-{
-    struct be_rope_params *r = &h->rope;
-
-    *r = (struct be_rope_params){
-        .layout = k->arch->layout, .n_rot = h->key_len, .ctx_orig = h->ctx_train,
-        .base = 10000, .factor = 1, .attn_factor = 1, .beta_fast = 32, .beta_slow = 1,
-    };
-    if (!be_may(k, "rope.dimension_count", 2, h->key_len, &r->n_rot))
-        return false;
-    if (r->n_rot % 2)
-        return err_set_kind(k->e, ERR_MODEL, "%s: %s is %u and must be even", gguf_path(k->g),
-                            k->key, r->n_rot);
-    if (!be_may_f32(k, "rope.freq_base", 1.0001f, 1e30f, &r->base) || !be_read_scaling(k, r) ||
-        !be_may(k, "rope.scaling.original_context_length", 1, UINT32_MAX, &r->ctx_orig) ||
-        !be_may_f32(k, "rope.scaling.attn_factor", 1e-3f, 1e3f, &r->attn_factor))
-        return false;
-    if (!(k->arch->has & BE_HAS_YARN_KEYS))
-        return true;
-    return be_may_f32(k, "rope.scaling.yarn_beta_fast", 1e-3f, 1e6f, &r->beta_fast) &&
-           be_may_f32(k, "rope.scaling.yarn_beta_slow", 1e-3f, 1e6f, &r->beta_slow) &&
-           be_may_f32(k, "rope.scaling.yarn_log_multiplier", 0, 100, &r->log_mul);
-}
-
-/* The vocabulary's size is the embedding's; the token list must agree with it. */
-static bool be_read_vocab(struct be_keys *k, struct be_hparams *h)
-{
-    const struct gguf_tensor *t = gguf_tensor(k->g, "token_embd.weight");
-    const struct gguf_kv *list = gguf_find(k->g, "tokenizer.ggml.tokens");
-
-    if (!t)
-        return err_set_kind(k->e, ERR_MODEL, "%s: tensor token_embd.weight is missing",
-                            gguf_path(k->g));
-    if (t->ne[0] != h->n_embd)
-        return err_set_kind(k->e, ERR_MODEL, "%s: tensor token_embd.weight is %llu x %llu and "
-                            "its rows must be %u long", gguf_path(k->g),
-                            (unsigned long long)t->ne[0], (unsigned long long)t->ne[1],
-                            h->n_embd);
-    if (t->ne[1] < 1 || t->ne[1] > MOST_WIDTH)
-        return err_set_kind(k->e, ERR_MODEL, "%s: tensor token_embd.weight has %llu rows",
-                            gguf_path(k->g), (unsigned long long)t->ne[1]);
-    h->n_vocab = (uint32_t)t->ne[1];
-    if (list && list->array && list->n != h->n_vocab)
-        return err_set_kind(k->e, ERR_MODEL, "%s: tokenizer.ggml.tokens has %llu entries but "
-                            "token_embd.weight has %u rows", gguf_path(k->g),
-                            (unsigned long long)list->n, h->n_vocab);
-    return true;
-}
-
-bool be_arch_read(const struct be_arch *a, const struct gguf *g, struct be_hparams *h,
-                  struct err *e)
-{
-    struct be_keys k = {.arch = a, .g = g, .e = e};
-
-    memset(h, 0, sizeof *h);
-    return be_read_sizes(&k, h) && be_read_heads(&k, h) && be_read_rope(&k, h) &&
-           be_read_norms(&k, h) && be_read_vocab(&k, h);
+    if (experts && moe->shared_ff)
+        has |= BE_HAS_SHARED;
+    if (h->mla.q_rank)
+        has |= BE_HAS_Q_LORA;
+    return has;
 }

@@ -11,11 +11,11 @@
 enum { QUERIES = 8, GROUP = 64 };
 
 /* Scores to weights exp(s - max), not yet divided by their sum, which is returned. s has
- * room for n rounded up to GROUP. */
-static float be_softmax(float *s, size_t n)
+ * room for n rounded up to GROUP. A sink is one more score, whose weight goes nowhere. */
+static float be_softmax(float *s, size_t n, const float *sink)
 {
     size_t padded = (n + GROUP - 1) / GROUP * GROUP;
-    float max = s[0];
+    float max = sink && *sink > s[0] ? *sink : s[0];
     double sum = 0;
 
     for (size_t i = 1; i < n; i++)
@@ -31,22 +31,38 @@ static float be_softmax(float *s, size_t n)
         }
         sum += be_sum4(part);
     }
+    if (sink)
+        sum += (double)be_exp1(*sink - max);
     return (float)sum;
+}
+
+/* The first position that the one at pos sees in this layer. */
+static size_t be_first_seen(const struct be_llama *m, size_t pos)
+{
+    size_t window = m->hp.window;
+
+    if (!m->l->windowed)
+        return 0;
+    if (m->hp.window_kind == BE_WINDOW_CHUNKED)
+        return pos / window * window;
+    return pos < window ? 0 : pos - window + 1;
 }
 
 static void be_attend_one(struct be_llama *m, uint32_t head, size_t t, float *scores)
 {
     const struct be_hparams *h = &m->hp;
     uint32_t kv = head / (h->n_heads / h->n_kv_heads);
-    const float *keys = be_llama_keys(m, m->layer, kv);
-    const float *values = be_llama_values(m, m->layer, kv);
+    size_t pos = m->step->pos + t, from = be_first_seen(m, pos), n = pos + 1 - from;
+    const float *keys = be_llama_keys(m, m->layer, kv) + from * h->key_len;
+    const float *values = be_llama_values(m, m->layer, kv) + from * h->value_row;
     const float *q = m->q + (t * h->n_heads + head) * h->key_len;
-    float *out = m->att + (t * h->n_heads + head) * h->value_len;
-    size_t n = m->step->pos + t + 1;
+    float *out = m->att + (t * h->n_heads + head) * h->value_row;
 
     m->k->dots(q, keys, h->key_len, h->key_len, n, scores);
-    float scale = 1 / be_softmax(scores, n);
-    m->k->mix(scores, values, n, h->value_len, out);
+    if (h->attn_cap > 0)
+        be_cap(scores, n, h->attn_cap);
+    float scale = 1 / be_softmax(scores, n, m->l->sinks ? m->l->sinks + head : NULL);
+    m->k->mix(scores, values, n, h->value_row, out);
     for (size_t i = 0; i < h->value_len; i++)
         out[i] *= scale;
 }

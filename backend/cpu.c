@@ -1,15 +1,11 @@
-/* The CPU device: one llama behind the table of operations. Here are the sizes (the plan
- * and the allocation use the same numbers), the choice of the context, the description of
- * the model, and the snapshots.
- *
- * The cache is one anonymous mapping, keys before values in every layer, and only pages
- * that positions were written to take memory. Its part of a snapshot is, for every layer,
- * the rows of all key heads and then of all value heads, positions 0 .. pos - 1. */
+/* The CPU device: one model behind the table of operations. Here are the choice of the
+ * context, the description of the model, and the snapshots. A snapshot's part of the cache
+ * is, for every layer, the rows of all key heads and then of all value heads, positions
+ * 0 .. pos - 1. */
 #include "config.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "backend/llama.h"
 #include "base/buf.h"
@@ -22,44 +18,11 @@ enum {
     CTX_USELESS = 32,           /* with less nobody can chat: refuse */
     CTX_MOST = 1 << 24,
     CTX_STEP = 256,             /* a context cut by memory is a multiple of this */
-    FFN_TILE = 64,
-    SCORE_PAD = 64,             /* softmax works on whole groups */
 };
 
 static struct be_llama *be_llama_of(const struct be *b)
 {
     return b->dev;
-}
-
-/* ---- sizes ---- */
-
-static size_t be_max(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-static void be_set_sizes(struct be_llama *m, size_t chunk)
-{
-    const struct be_hparams *h = &m->hp;
-    struct be_sizes *s = &m->sizes;
-    size_t att_len = (size_t)h->n_heads * h->value_len, tile = 16, widest;
-
-    while (tile < FFN_TILE && (size_t)h->n_ff >= 8 * tile * (size_t)m->threads)
-        tile *= 2;
-    for (size_t i = 0; i < gguf_n_tensors(m->gguf); i++)
-        s->weights += gguf_tensor_at(m->gguf, i)->size;
-    s->chunk = chunk;
-    s->ffn_tile = tile;
-    s->kv_per_position = (uint64_t)h->n_layers * h->n_kv_heads *
-                         ((uint64_t)h->key_len + h->value_len) * sizeof(float);
-    s->chunk_floats = chunk * (2 * (uint64_t)h->n_embd + (uint64_t)h->n_heads * h->key_len +
-                               att_len + h->n_ff + h->rope.n_rot + 1);
-    widest = be_max(be_multiply_scratch(h->n_embd), be_multiply_scratch(h->n_ff));
-    widest = be_max(widest, be_multiply_scratch(att_len));
-    s->thread_floats = chunk * tile + widest + 2 * SCORE_PAD;
-    s->fixed = (s->chunk_floats + (uint64_t)m->threads * s->thread_floats + h->n_vocab) *
-               sizeof(float);
-    s->per_position = s->kv_per_position + (uint64_t)m->threads * sizeof(float);
 }
 
 /* Positions that fit into so many bytes. */
@@ -106,6 +69,9 @@ static bool be_ctx_given(struct be *b, uint32_t ctx, uint64_t room, struct err *
     if (ctx > CTX_MOST)
         return err_set_kind(e, ERR_USAGE, "a context of %u positions is more than the %u that "
                             "this version can address", ctx, (unsigned)CTX_MOST);
+    if (ctx > trained && be_llama_of(b)->positions.data)
+        return err_set_kind(e, ERR_USAGE, "a context of %u positions is more than the %u that "
+                            "the model has embeddings for", ctx, trained);
     return ctx <= be_fit(&be_llama_of(b)->sizes, room) || be_ctx_refuse(b, ctx, room, e);
 }
 
@@ -195,13 +161,14 @@ static void be_describe(struct be *b, const struct be_params *p)
 }
 
 /* Names, shapes, types and the first bytes of all tensors, the numbers that steer the
- * computation, and the kernels, since each instruction set has its own bits. */
+ * computation (frequencies may depend on the context), and the kernels, since each instruction set has its own bits. */
 static uint64_t be_print(const struct be_llama *m)
 {
     uint64_t h = be_hash(BE_HASH_START, m->arch->name, strlen(m->arch->name));
 
     h = be_hash(h, &m->hp, sizeof m->hp);
     h = be_hash(h, m->k->name, strlen(m->k->name));
+    h = be_hash(h, m->rope.freq, m->rope.half * sizeof *m->rope.freq);
     for (size_t i = 0; i < gguf_n_tensors(m->gguf); i++) {
         const struct gguf_tensor *t = gguf_tensor_at(m->gguf, i);
         h = be_hash(h, t->name, strlen(t->name));
@@ -213,52 +180,6 @@ static uint64_t be_print(const struct be_llama *m)
 }
 
 /* ---- opening ---- */
-
-static uint64_t be_cache_bytes(const struct be_llama *m)
-{
-    return m->sizes.kv_per_position * m->ctx;
-}
-
-static float *be_carve(float **p, size_t n)
-{
-    float *at = *p;
-    *p += n;
-    return at;
-}
-
-static bool be_allocate(struct be_llama *m, struct err *e)
-{
-    const struct be_hparams *h = &m->hp;
-    const struct be_sizes *s = &m->sizes;
-    size_t floats;
-    float *p;
-    char size[32];
-
-    m->cache = mmap(NULL, be_cache_bytes(m), PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (m->cache == MAP_FAILED) {
-        m->cache = NULL;
-        return err_set(e, "the system does not give %s for a context of %u positions",
-                       be_size(size, be_cache_bytes(m)), m->ctx);
-    }
-    m->scratch_stride = s->thread_floats + m->ctx;
-    floats = s->chunk_floats + (size_t)m->threads * m->scratch_stride;
-    p = m->buffers = calloc(floats, sizeof *p);
-    if (!p)
-        return err_set(e, "the system does not give %s for the model's buffers",
-                       be_size(size, floats * sizeof *p));
-    m->x = be_carve(&p, s->chunk * h->n_embd);
-    m->xn = be_carve(&p, s->chunk * h->n_embd);
-    m->q = be_carve(&p, s->chunk * h->n_heads * h->key_len);
-    m->att = be_carve(&p, s->chunk * h->n_heads * h->value_len);
-    m->ffn = be_carve(&p, s->chunk * h->n_ff);
-    m->angles = be_carve(&p, s->chunk * h->rope.n_rot);
-    m->q_scale = be_carve(&p, s->chunk);
-    m->scratch = p;
-    m->pool = be_pool_new(m->threads);
-    m->threads = be_pool_threads(m->pool);
-    return true;
-}
 
 static bool be_cpu_open(struct be *b, const struct be_params *p, enum be_how how, struct err *e)
 {
@@ -273,13 +194,14 @@ static bool be_cpu_open(struct be *b, const struct be_params *p, enum be_how how
         return false;
     m->threads = p->threads > 0 ? p->threads : be_cpu_count();
     be_describe(b, p);
-    b->fingerprint = be_print(m);
-    be_set_sizes(m, b->chunk);
+    be_llama_set_sizes(m, b->chunk);
     m->memory = p->memory;
     if (!be_ctx_choose(b, p, e))
         return false;
     m->ctx = b->info.ctx;
-    return how == BE_HOW_PROBE || be_allocate(m, e);
+    be_llama_set_rope(m);
+    b->fingerprint = be_print(m);
+    return how == BE_HOW_PROBE || be_llama_allocate(m, e);
 }
 
 static void be_cpu_free(struct be *b)
@@ -288,10 +210,7 @@ static void be_cpu_free(struct be *b)
 
     if (!m)
         return;
-    be_pool_free(m->pool);
-    if (m->cache)
-        munmap(m->cache, be_cache_bytes(m));
-    free(m->buffers);
+    be_llama_release(m);
     be_llama_unload(m);
     free(m);
 }
@@ -315,7 +234,7 @@ static void be_cpu_plan(const struct be *b, struct be_plan *out)
 
     out->weights = s->weights;
     out->kv_per_position = s->kv_per_position;
-    out->kv = be_cache_bytes(m);
+    out->kv = be_llama_cache_bytes(m);
     out->scratch = s->fixed + (s->per_position - s->kv_per_position) * m->ctx;
     out->room = be_room(m, m->memory, out->free_memory);
     out->ctx_max = be_fit(s, out->room);
@@ -333,7 +252,7 @@ static void be_each_rows(const struct be_llama *m, uint32_t pos, be_rows_fn *fn,
     for (uint32_t l = 0; l < h->n_layers; l++) {
         for (uint32_t i = 0; i < h->n_kv_heads; i++)
             fn(arg, be_llama_keys(m, l, i), (size_t)pos * h->key_len * sizeof(float));
-        for (uint32_t i = 0; i < h->n_kv_heads; i++)
+        for (uint32_t i = 0; !h->mla.rank && i < h->n_kv_heads; i++)
             fn(arg, be_llama_values(m, l, i), (size_t)pos * h->value_len * sizeof(float));
     }
 }

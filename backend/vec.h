@@ -5,6 +5,7 @@
  * there. Written with the compiler's vector type, so that it is fast at any optimisation
  * level and gives the same bits wherever it is inlined. */
 
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -64,6 +65,18 @@ static inline be_v4 be_exp4(be_v4 x)
 static inline float be_exp1(float x)
 {
     return be_exp4(be_set4(x))[0];
+}
+
+/* x = cap * tanh(x / cap), (n) */
+static inline void be_cap(float *x, size_t n, float cap)
+{
+    for (size_t i = 0; i < n; i += 4) {
+        size_t left = n - i < 4 ? n - i : 4;
+        be_v4 v = be_set4(0);
+        memcpy(&v, x + i, left * sizeof *x);
+        v = be_set4(cap) - be_set4(2 * cap) / (be_exp4(v * be_set4(2 / cap)) + be_set4(1));
+        memcpy(x + i, &v, left * sizeof *x);
+    }
 }
 
 static inline int be_any4(be_i4 mask)

@@ -1,10 +1,10 @@
 /* Pieces to ids, one after the other. What a piece becomes depends on its bytes, on whose
- * they are, and on whether text or a special token came before it; so as long as the pieces
- * are those of the prompt before, their ids are, too. Text that stands elsewhere in the new
- * prompt, as after an edit further up, is found in a cache.
+ * they are, and on whether text or a special token came before it; so as long as the
+ * pieces are those of the prompt before, their ids are, too. Text that stands elsewhere
+ * in the new prompt, as after an edit further up, is found in a cache.
  *
- * Some special tokens take white space of the text beside them along; that is no part of the
- * text then, whoever wrote it. */
+ * Some special tokens take white space of the text beside them along; that is no part of
+ * the text then, whoever wrote it. */
 #include "config.h"
 
 #include "chat/encode.h"
@@ -25,7 +25,7 @@ struct chat_encoder {
     struct tok_ids ids;             /* of the last prompt, BOS included */
     size_t *ends;                   /* (n) */
     size_t cap_ends;
-    bool bos_added;                 /* ids begin with one that the template did not write */
+    bool bos_added;                 /* ids begin with one that is not the template's */
 
     struct buf text;                /* the pieces of the last prompt, for comparing */
     struct tmpl_piece *v;           /* (n) */
@@ -101,8 +101,8 @@ static bool same_text(const struct chat_encoder *enc, const struct tmpl_prompt *
     return true;
 }
 
-/* How many of the first pieces are as in the last prompt. Bytes of a SAID piece are not in
- * the text of every template, so all pieces before are at the same places. */
+/* How many of the first pieces are as in the last prompt. Bytes of a SAID piece are not
+ * in the text of every template, so all pieces before are at the same places. */
 static size_t count_same(const struct chat_encoder *enc, const struct tmpl_prompt *p,
                          const struct chat_said *said, chat_ids_fn *ids_of, void *arg)
 {
@@ -159,8 +159,8 @@ static int32_t special_id(const struct chat_encoder *enc, const struct tmpl_prom
 }
 
 /* Of text piece i, what is not white space that a token beside it takes along. */
-static void own_part(const struct chat_encoder *enc, const struct tmpl_prompt *p, size_t i,
-                     size_t *at, size_t *end)
+static void own_part(const struct chat_encoder *enc, const struct tmpl_prompt *p,
+                     size_t i, size_t *at, size_t *end)
 {
     const char *text = buf_str(&p->text);
     size_t before = i;
@@ -198,8 +198,8 @@ static void encode_text(struct chat_encoder *enc, const struct tmpl_prompt *p, s
                          &enc->ids);
 }
 
-static bool encode_special(struct chat_encoder *enc, const struct tmpl_prompt *p, size_t i,
-                           struct err *e)
+static bool encode_special(struct chat_encoder *enc, const struct tmpl_prompt *p,
+                           size_t i, struct err *e)
 {
     int32_t id = special_id(enc, p, i);
 
@@ -222,9 +222,9 @@ static enum tok_place place_behind(const struct chat_encoder *enc)
                                                                : TOK_AFTER_TEXT;
 }
 
-static bool encode_from(struct chat_encoder *enc, size_t from, const struct tmpl_prompt *p,
-                        const struct chat_said *said, chat_ids_fn *ids_of, void *arg,
-                        struct err *e)
+static bool encode_from(struct chat_encoder *enc, size_t from,
+                        const struct tmpl_prompt *p, const struct chat_said *said,
+                        chat_ids_fn *ids_of, void *arg, struct err *e)
 {
     size_t span = 0;
 

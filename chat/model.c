@@ -101,12 +101,24 @@ static bool chat_model_open_backend(struct chat_model *m, const struct chat_sett
     return true;
 }
 
+/* The directory of a tokenizer without a model: what else belongs to it is there. */
+static char *chat_dir_of(const char *path)
+{
+    const char *base = path_base(path);
+    struct stat st;
+
+    if (!stat(path, &st) && S_ISDIR(st.st_mode))
+        return xstrdup(path);
+    return base == path ? xstrdup(".") : xmemdup0(path, (size_t)(base - path));
+}
+
 bool chat_model_choose_template(struct chat_model *m, const struct chat_settings *s,
                                 struct err *e)
 {
     const struct be_vocab *own = m->be ? be_own_vocab(m->be) : NULL;
+    char *dir = m->gguf || !m->path ? NULL : chat_dir_of(m->path);
     struct chat_template_from from = {
-        .named = s->template_name, .gguf = m->gguf, .vocab = &m->vocab,
+        .named = s->template_name, .gguf = m->gguf, .dir = dir, .vocab = &m->vocab,
     };
     struct buf why = {0};
 
@@ -116,6 +128,7 @@ bool chat_model_choose_template(struct chat_model *m, const struct chat_settings
     } else {
         m->tmpl = chat_template_choose(&from, &why, e);
     }
+    free(dir);
     m->why_template = buf_take(&why);
     if (!m->tmpl)
         return m->path ? err_wrap(e, "%s", m->path) : false;

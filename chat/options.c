@@ -55,7 +55,8 @@ const struct chat_option chat_options[] = {
     { "pre", 0, CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(pre), NULL, 0, 0, NULL, "NAME", OPEN,
       false, "how text is cut before it is merged, for a file that does not say so" },
     { "template", 0, CHAT_OPT_TEXT, CHAT_GROUP_MODEL, AT(template_name), NULL, 0, 0, NULL,
-      "NAME", TALK | CHAT_CMD_SCORE | CHAT_CMD_INFO | CHAT_CMD_RENDER | CHAT_CMD_PARSE,
+      "NAME", TALK | CHAT_CMD_SCORE | CHAT_CMD_INFO | CHAT_CMD_RENDER | CHAT_CMD_PARSE |
+          CHAT_CMD_DOCTOR,
       false,
       "the chat template: a name, one of the model's own by its name, or a file such as "
       "./NAME.jinja; without it the model's own" },

@@ -1,5 +1,5 @@
-/* From messages to ids, in four steps: a request (JSON, as templates want it), the rendered
- * pieces, what was said put in its place, ids.
+/* From messages to ids, in four steps: a request (JSON, as templates want it), the
+ * rendered pieces, what was said put in its place, ids.
  *
  * Where a template writes what was said as text, the place of an answer is found from the
  * prompt that it was said behind. That one is remembered; of a conversation that was read
@@ -77,8 +77,8 @@ static void path_release(struct path *p)
     json_decref(p->messages);
 }
 
-/* Any bytes; only a first byte 0xFF would mean something to the readers (pyjson.h), and it
- * is no UTF-8. */
+/* Any bytes; only a first byte 0xFF would mean something to the readers (pyjson.h), and
+ * it is no UTF-8. */
 static void set_text(json_t *o, const char *key, const char *s, size_t n)
 {
     struct buf b = {0};
@@ -203,7 +203,8 @@ static bool render(const struct chat_model *m, const struct path *p, size_t n,
                    bool generate, const char *think, struct tmpl_prompt *out,
                    struct err *e)
 {
-    char *bos = token_name(m->tok, tok_bos(m->tok)), *eos = token_name(m->tok, tok_eos(m->tok));
+    char *bos = token_name(m->tok, tok_bos(m->tok)),
+         *eos = token_name(m->tok, tok_eos(m->tok));
     json_t *options = json_pack("{s:b}", "add_generation_prompt", generate);
     json_t *messages = json_array();
     struct tmpl_request r = {
@@ -306,8 +307,9 @@ static bool encode(struct chat_prompter *pr, struct path *p,
     return true;
 }
 
-bool chat_prompt_make(struct chat_prompter *pr, struct chat_conv *conv, int head, int answer,
-                      const char *think, struct chat_prompt *out, struct err *e)
+bool chat_prompt_make(struct chat_prompter *pr, struct chat_conv *conv, int head,
+                      int answer, const char *think, struct chat_prompt *out,
+                      struct err *e)
 {
     bool open = answer == head, keeps = tmpl_keeps_said(pr->model->tmpl);
     struct tmpl_prompt prompt = {0};

@@ -1,23 +1,23 @@
 /* Finding answers in a prompt.
  *
  * A prompt is looked at as a tape: its bytes, and for each a mark that says whether it is
- * text of the template ('t'), of the conversation ('c'), or of a special token's name ('S'
- * its first byte, 's' the others).
+ * text of the template ('t'), of the conversation ('c'), or of a special token's name
+ * ('S' its first byte, 's' the others).
  *
  * An answer was said behind a prompt that ended in what the template writes to open the
  * assistant's turn. If the new prompt is the same up to that, the answer stands where the
- * two differ first, or where the next text of the conversation begins: a template may have
- * left out the opening of a thought, or put an empty one. There its ids are walked against
- * the tape, a special token against the same special token, all others byte by byte. A
- * template that drops the thoughts of earlier answers still writes what came behind them, so
- * it is tried with the ids behind each special token, too.
+ * two differ first, or where the next text of the conversation begins: a template may
+ * have left out the opening of a thought, or put an empty one. There its ids are walked
+ * against the tape, a special token against the same special token, all others byte by
+ * byte. A template that drops the thoughts of earlier answers still writes what came
+ * behind them, so it is tried with the ids behind each special token, too.
  *
- * Ids are kept as far as text and ids agree up to a border: a special token or a change of
- * hands between template and conversation. A text that ends elsewhere would be cut where the
- * model never saw a cut.
+ * Ids are kept as far as text and ids agree up to a border: a special token or a change
+ * of hands between template and conversation. A text that ends elsewhere would be cut
+ * where the model never saw a cut.
  *
- * Nothing here can turn a user's text into a special token: only ids of the model's own are
- * placed, on text that is the same as theirs. */
+ * Nothing here can turn a user's text into a special token: only ids of the model's own
+ * are placed, on text that is the same as theirs. */
 #include "config.h"
 
 #include "chat/said.h"
@@ -293,8 +293,8 @@ static void rewrite_add(struct rewrite *r, struct tmpl_piece piece)
     r->v[r->n++] = piece;
 }
 
-/* What of the piece no place covers, and the places that begin in it. Pieces come in order
- * and so do places; *next is the first that may matter. */
+/* What of the piece no place covers, and the places that begin in it. Pieces come in
+ * order and so do places; *next is the first that may matter. */
 static void rewrite_piece(struct rewrite *r, struct tmpl_piece piece,
                           const struct placing *p, size_t *next, struct chat_said *out)
 {
@@ -330,8 +330,9 @@ static void placing_rewrite(struct tmpl_prompt *p, const struct placing *places,
     for (size_t i = 0; i < p->n; i++) {
         struct tmpl_piece piece = p->v[i];
         if (piece.kind == TMPL_PIECE_SAID) {
-            piece.message = said_add_part(
-                out, (struct chat_part){ piece.message, 0, ids_of(arg, piece.message)->n });
+            piece.message =
+                said_add_part(out, (struct chat_part){ piece.message, 0,
+                                                       ids_of(arg, piece.message)->n });
             rewrite_add(&r, piece);
         } else {
             rewrite_piece(&r, piece, places, &next, out);
@@ -357,8 +358,8 @@ static void placing_reasons(const struct tmpl_prompt *p, const struct placing *p
 }
 
 void chat_said_place(const struct tok *t, struct tmpl_prompt *p,
-                     const struct chat_answer_said *answers, size_t n, chat_ids_fn *ids_of,
-                     void *arg, struct chat_said *out)
+                     const struct chat_answer_said *answers, size_t n,
+                     chat_ids_fn *ids_of, void *arg, struct chat_said *out)
 {
     struct placing places = {
         .v = xcalloc(n, sizeof *places.v), .why = xcalloc(n, sizeof *places.why),

@@ -4,9 +4,9 @@
 /* What the model said, in a prompt that writes it as text.
  *
  * The ids that were sampled are what the model said; encoding their text again may give
- * others, and the cache would be lost with them. A renderer of ours leaves a place for them
- * (a SAID piece). A model's own template does not: here its prompt is searched for the
- * answers, and where the text agrees byte for byte the ids take its place. */
+ * others, and the cache would be lost with them. A renderer of ours leaves a place for
+ * them (a SAID piece). A model's own template does not: here its prompt is searched for
+ * the answers, and where the text agrees byte for byte the ids take its place. */
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,7 +47,7 @@ struct chat_reason {
 };
 
 struct chat_said {
-    struct chat_part *parts;        /* (n_parts); a SAID piece's message is an index here */
+    struct chat_part *parts;        /* (n_parts) a SAID piece's message is an index here */
     size_t n_parts, cap_parts;
     struct chat_reason *reasons;    /* (n_reasons) in order of pieces */
     size_t n_reasons, cap_reasons;
@@ -58,7 +58,7 @@ void chat_said_release(struct chat_said *s);
  * stay: ids_of says how many ids a message has. */
 typedef const struct tok_ids *chat_ids_fn(void *arg, size_t message);
 void chat_said_place(const struct tok *t, struct tmpl_prompt *p,
-                     const struct chat_answer_said *answers, size_t n, chat_ids_fn *ids_of,
-                     void *arg, struct chat_said *out);
+                     const struct chat_answer_said *answers, size_t n,
+                     chat_ids_fn *ids_of, void *arg, struct chat_said *out);
 
 #endif

@@ -164,7 +164,8 @@ static void sources_of_json(const json_t *v, struct sources *out)
         sources_add(out, "default", 7, json_string_value(v), json_string_length(v));
     for (size_t i = 0; i < json_array_size(v); i++) {
         const json_t *o = json_array_get(v, i);
-        const json_t *name = json_object_get(o, "name"), *text = json_object_get(o, "template");
+        const json_t *name = json_object_get(o, "name"),
+                     *text = json_object_get(o, "template");
         if (json_is_string(name) && json_is_string(text))
             sources_add(out, json_string_value(name), json_string_length(name),
                         json_string_value(text), json_string_length(text));
@@ -183,7 +184,8 @@ static bool sources_of_config(const char *dir, const char *file, struct sources 
     if (ok && text.n) {
         config = json_loadb(text.p, text.n, 0, &bad);
         if (!config)
-            ok = err_set_kind(e, ERR_MODEL, "%s, line %d: %s", path.p, bad.line, bad.text);
+            ok =
+                err_set_kind(e, ERR_MODEL, "%s, line %d: %s", path.p, bad.line, bad.text);
         sources_of_json(json_object_get(config, "chat_template"), out);
     }
     json_decref(config);

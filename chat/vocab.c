@@ -3,8 +3,8 @@
  * name that s begins with is one that p begins with, or p itself; so each name knows the
  * longest other one that it begins with, and this chain holds the answer.
  *
- * Tokens that stand in ordinary text (runs of white space, words that were added) are none
- * of a template's markers: they belong to the text around them. */
+ * Tokens that stand in ordinary text (runs of white space, words that were added) are
+ * none of a template's markers: they belong to the text around them. */
 #include "config.h"
 
 #include "chat/vocab.h"

@@ -9,9 +9,10 @@
 #include "templates/template.h"
 #include "tokenizer/tokenizer.h"
 
-/* The bytes of a token in a stream of output. A control token stands there by its name, which
- * *special is then (NULL otherwise); an added token that is text (a run of spaces, "<think>"
- * in some vocabularies) is fed as text, in which markers are found just as well. */
+/* The bytes of a token in a stream of output. A control token stands there by its name,
+ * which *special is then (NULL otherwise); an added token that is text (a run of spaces,
+ * "<think>" in some vocabularies) is fed as text, in which markers are found just as
+ * well. */
 const char *chat_token_text(const struct tok *t, int32_t id, size_t *len,
                             const char **special);
 

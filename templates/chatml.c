@@ -1,15 +1,16 @@
 /* ChatML: <|im_start|>role\n...<|im_end|>\n, as Qwen and many others write it.
  *
- * System messages may stand anywhere. Tools are declared in the first one. Results of tools
- * go in a turn of the user's, one turn for results that follow each other. No default system
- * prompt is added: some models have one in their own template, but a prompt nobody asked for
- * is not ours to write.
+ * System messages may stand anywhere. Tools are declared in the first one. Results of
+ * tools go in a turn of the user's, one turn for results that follow each other. No
+ * default system prompt is added: some models have one in their own template, but a
+ * prompt nobody asked for is not ours to write.
  *
  * Thinking off is an empty thought that the prompt already holds, for models whose
  * vocabulary has <think>; on and auto leave the choice to the model. Thoughts are written
- * since the last question only, and an empty one for an answer without: that is how models
- * with <think> were trained. What was said itself keeps its thoughts. A vocabulary without
- * <think> is one of models that do not think: they are shown no thoughts of others. */
+ * since the last question only, and an empty one for an answer without: that is how
+ * models with <think> were trained. What was said itself keeps its thoughts. A vocabulary
+ * without <think> is one of models that do not think: they are shown no thoughts of
+ * others. */
 #include "config.h"
 
 #include <string.h>
@@ -62,8 +63,9 @@ static void chatml_tools(struct tmpl_job *j)
         tmpl_puts(j, "\n");
         tmpl_put_json(j, json_array_get(j->tools, i), 0);
     }
-    tmpl_puts(j, "\n</tools>\n\nFor each function call, return a json object with function "
-                 "name and arguments within ");
+    tmpl_puts(j,
+              "\n</tools>\n\nFor each function call, return a json object with function "
+              "name and arguments within ");
     tmpl_put_tag(j, "<tool_call>");
     tmpl_put_tag(j, "</tool_call>");
     tmpl_puts(j, " XML tags:\n");
@@ -93,7 +95,8 @@ static bool chatml_said(struct tmpl_job *j, size_t i)
     bool in_thought = open && think_n && !n;
     const char *think;
 
-    if (!since || !tmpl_has_special(j, "<think>") || (!think_n && (open || i + 1 < j->n))) {
+    if (!since || !tmpl_has_special(j, "<think>") ||
+        (!think_n && (open || i + 1 < j->n))) {
         tmpl_put_content(j, i, TMPL_KEEP_SPACE);
         return true;
     }

@@ -1,5 +1,6 @@
-/* Looking at a prompt with a reader's eyes: is everything in it that was said, and does every
- * turn end? Mistakes of this kind make no noise; the model is only a little worse. */
+/* Looking at a prompt with a reader's eyes: is everything in it that was said, and does
+ * every turn end? Mistakes of this kind make no noise; the model is only a little
+ * worse. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static void check_say(const struct check *c, struct buf *text)
 
 static bool is_piece(const struct tmpl_prompt *p, size_t i, const char *name)
 {
-    return i < p->n && p->v[i].kind == TMPL_PIECE_SPECIAL && p->v[i].len == strlen(name) &&
+    return i < p->n && p->v[i].kind == TMPL_PIECE_SPECIAL &&
+           p->v[i].len == strlen(name) &&
            !memcmp(p->text.p + p->v[i].at, name, p->v[i].len);
 }
 
@@ -119,7 +121,8 @@ static void check_message(struct check *c, size_t i, const json_t *m)
         if (at)
             c->at = at;
         if (n && !at && !find_text(c->p, 0, s, n))
-            buf_addf(&b, "the content of message %zu (%s) is not in the prompt", i + 1, role);
+            buf_addf(&b, "the content of message %zu (%s) is not in the prompt", i + 1,
+                     role);
         else if (at && answer && !open && !is_closed(c, at))
             buf_addf(&b, "nothing ends the turn of message %zu (%s)", i + 1, role);
     }

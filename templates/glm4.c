@@ -1,9 +1,9 @@
 /* GLM: [gMASK]<sop><|user|>\n...<|assistant|>..., nothing at the end of a turn.
  *
- * Two rows. Models since 4.5, which have <think> in their vocabulary, put a thought before
- * every answer, an empty one up to the last question, and write a call as its name and pairs
- * of <arg_key> and <arg_value>. Those before write a call as a turn whose header is its
- * name. */
+ * Two rows. Models since 4.5, which have <think> in their vocabulary, put a thought
+ * before every answer, an empty one up to the last question, and write a call as its name
+ * and pairs of <arg_key> and <arg_value>. Those before write a call as a turn whose
+ * header is its name. */
 #include "config.h"
 
 #include <string.h>
@@ -21,15 +21,17 @@ static bool glm_is_45(const struct tmpl_job *j)
 
 static void glm_tools_45(struct tmpl_job *j)
 {
-    tmpl_puts(j, "\n# Tools\n\nYou may call one or more functions to assist with the user "
-                 "query.\n\nYou are provided with function signatures within "
-                 "<tools></tools> XML tags:\n<tools>\n");
+    tmpl_puts(j,
+              "\n# Tools\n\nYou may call one or more functions to assist with the user "
+              "query.\n\nYou are provided with function signatures within "
+              "<tools></tools> XML tags:\n<tools>\n");
     for (size_t i = 0; i < json_array_size(j->tools); i++) {
         tmpl_put_json(j, json_array_get(j->tools, i), 0);
         tmpl_puts(j, "\n");
     }
-    tmpl_puts(j, "</tools>\n\nFor each function call, output the function name and arguments "
-                 "within the following XML format:\n");
+    tmpl_puts(
+        j, "</tools>\n\nFor each function call, output the function name and arguments "
+           "within the following XML format:\n");
     tmpl_put_tag(j, "<tool_call>");
     tmpl_puts(j, "{function-name}\n");
     for (int i = 1; i <= 2; i++) {

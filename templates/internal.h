@@ -16,8 +16,8 @@ struct tmpl {
     const char *name, *help;
     const char *const *needs;       /* special tokens it must have; NULL-terminated */
     /* A model without a chat template is of this family when its vocabulary has all of
-     * needs and of tells, and its architecture is one of archs. NULL: no matter. A row with
-     * neither tells nor archs is never chosen. */
+     * needs and of tells, and its architecture is one of archs. NULL: no matter. A row
+     * with neither tells nor archs is never chosen. */
     const char *const *tells, *const *archs;
     bool by_kind;                   /* chosen so even if the model has a chat template */
     bool (*render)(struct tmpl_job *j, struct err *e);
@@ -30,8 +30,8 @@ struct tmpl {
 
 #define TMPL_NAMES(...) (const char *const[]){ __VA_ARGS__, NULL }
 
-extern const struct tmpl tmpl_chatml, tmpl_glm4, tmpl_glm45, tmpl_kimi_k2, tmpl_kimi_k3, tmpl_llama3,
-    tmpl_mistral, tmpl_olmo, tmpl_plain;
+extern const struct tmpl tmpl_chatml, tmpl_glm4, tmpl_glm45, tmpl_kimi_k2, tmpl_kimi_k3,
+    tmpl_llama3, tmpl_mistral, tmpl_olmo, tmpl_plain;
 
 /* ---- one rendering ---- */
 
@@ -103,8 +103,8 @@ void tmpl_add_text(struct tmpl_prompt *p, const char *text, size_t len,
 void tmpl_add_special(struct tmpl_prompt *p, const char *name, size_t len);
 void tmpl_add_said(struct tmpl_prompt *p, size_t message);
 
-void tmpl_put(struct tmpl_job *j, const char *text, size_t len);    /* the conversation's */
-void tmpl_puts(struct tmpl_job *j, const char *text);               /* the template's */
+void tmpl_put(struct tmpl_job *j, const char *text, size_t len); /* the conversation's */
+void tmpl_puts(struct tmpl_job *j, const char *text);            /* the template's */
 void tmpl_put_special(struct tmpl_job *j, const char *name);
 /* A special token where the vocabulary has it, else its name as text. */
 void tmpl_put_tag(struct tmpl_job *j, const char *name);

@@ -1,9 +1,10 @@
-/* Kimi K2 and Kimi Linear: <|im_user|>NAME<|im_middle|>...<|im_end|>, nothing between turns.
+/* Kimi K2 and Kimi Linear: <|im_user|>NAME<|im_middle|>...<|im_end|>, nothing between
+ * turns.
  *
- * Calls stand in a section of their own and are numbered through the conversation; results
- * come from the system's side, in the order of the calls. K2 Thinking, known by <think> in
- * its vocabulary, puts a thought before every answer: its words behind the first answer that
- * was no call, an empty one up to there. */
+ * Calls stand in a section of their own and are numbered through the conversation;
+ * results come from the system's side, in the order of the calls. K2 Thinking, known by
+ * <think> in its vocabulary, puts a thought before every answer: its words behind the
+ * first answer that was no call, an empty one up to there. */
 #include "config.h"
 
 #include <stdint.h>

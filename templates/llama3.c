@@ -1,10 +1,11 @@
 /* Llama 3: <|start_header_id|>role<|end_header_id|>\n\n...<|eot_id|>, content trimmed.
  *
- * Models since 3.1 are known by <|python_tag|> in their vocabulary. They always begin with a
- * system message that tells two dates, which are those that the templates of 3.1 write when
- * nobody names others; a later date of today would change the prompt from day to day.
- * They know tools: these are declared in the first message of the user's, a call is the
- * whole answer, one at a time, and the result comes from the role "ipython", as JSON. */
+ * Models since 3.1 are known by <|python_tag|> in their vocabulary. They always begin
+ * with a system message that tells two dates, which are those that the templates of 3.1
+ * write when nobody names others; a later date of today would change the prompt from day
+ * to day. They know tools: these are declared in the first message of the user's, a call
+ * is the whole answer, one at a time, and the result comes from the role "ipython", as
+ * JSON. */
 #include "config.h"
 
 #include <string.h>
@@ -37,10 +38,11 @@ static void llama3_dates(struct tmpl_job *j)
 
 static void llama3_tools(struct tmpl_job *j)
 {
-    tmpl_puts(j, "Given the following functions, please respond with a JSON for a function "
-                 "call with its proper arguments that best answers the given prompt.\n\n"
-                 "Respond in the format {\"name\": function name, \"parameters\": dictionary "
-                 "of argument name and its value}.Do not use variables.\n\n");
+    tmpl_puts(
+        j, "Given the following functions, please respond with a JSON for a function "
+           "call with its proper arguments that best answers the given prompt.\n\n"
+           "Respond in the format {\"name\": function name, \"parameters\": dictionary "
+           "of argument name and its value}.Do not use variables.\n\n");
     for (size_t i = 0; i < json_array_size(j->tools); i++) {
         tmpl_put_json(j, json_array_get(j->tools, i), 4);
         tmpl_puts(j, "\n\n");

@@ -1,15 +1,16 @@
-/* Mistral with a tekken vocabulary: [INST]...[/INST]...EOS, no white space around markers.
+/* Mistral with a tekken vocabulary: [INST]...[/INST]...EOS, no white space around
+ * markers.
  *
  * The form grew by markers, and the vocabulary tells which one a model knows:
  *
- *   (none)            v3, Nemo: the system message stands in the last question; calls are a
- *                     JSON list, a result is JSON
+ *   (none)            v3, Nemo: the system message stands in the last question; calls are
+ *                     a JSON list, a result is JSON
  *   [SYSTEM_PROMPT]   v7: the system message and results have markers of their own
  *   [ARGS] [CALL_ID]  v11: so have name, id and arguments of a call
  *   [ARGS] [THINK]    v13: calls have no id; thoughts stand in [THINK]...[/THINK]
  *
- * Tools are declared before the last question. Models were trained with ids of nine letters
- * or digits, others are cut or filled up to that. */
+ * Tools are declared before the last question. Models were trained with ids of nine
+ * letters or digits, others are cut or filled up to that. */
 #include "config.h"
 
 #include <ctype.h>
@@ -97,8 +98,10 @@ static bool mistral_system(struct mistral *m, size_t i, struct err *e)
     struct tmpl_job *j = m->j;
 
     if (m->version == 3)
-        return i == 0 || err_set_kind(e, ERR_USAGE, "message %zu: this model's template has "
-                                                    "one system message, the first", i + 1);
+        return i == 0 || err_set_kind(e, ERR_USAGE,
+                                      "message %zu: this model's template has "
+                                      "one system message, the first",
+                                      i + 1);
     tmpl_put_special(j, "[SYSTEM_PROMPT]");
     tmpl_put_content(j, i, TMPL_KEEP_SPACE);
     if (!tmpl_is_open(j, i))

@@ -7,8 +7,8 @@
  * Without a vocabulary what has the shape of a special token is one.
  *
  * The model goes on in an open message: if it was said, the prompt is the one it was said
- * behind, and its ids; else the message is written as a closed one and cut behind its last
- * word. */
+ * behind, and its ids; else the message is written as a closed one and cut behind its
+ * last word. */
 #include "config.h"
 
 #include <assert.h>
@@ -164,9 +164,10 @@ static void own_pieces(struct tmpl_job *j, const struct jinja_output *o, size_t 
     const char *text = buf_str(&o->text);
 
     for (size_t i = 0; i < o->n_runs && o->runs[i].from < cut; i++) {
-        size_t from = o->runs[i].from, to = o->runs[i].to < cut ? o->runs[i].to : cut, len;
+        size_t from = o->runs[i].from, to = o->runs[i].to, len;
         bool own = o->runs[i].origin == JINJA_TEMPLATE;
 
+        to = to < cut ? to : cut;
         for (size_t at = from; own && at < to; at += len ? len : 1) {
             len = own_special(j, text + at, to - at);
             if (!len)
@@ -184,7 +185,8 @@ static void own_pieces(struct tmpl_job *j, const struct jinja_output *o, size_t 
 
 static json_t *own_without_private(const json_t *o)
 {
-    json_t *copy = json_object(), *from = (json_t *)o;  /* jansson iterates without const */
+    json_t *copy = json_object();
+    json_t *from = (json_t *)o;                 /* jansson iterates without const */
 
     for (void *it = json_object_iter(from); it; it = json_object_iter_next(from, it))
         if (*json_object_iter_key(it) != '_')
@@ -253,7 +255,7 @@ static bool own_run(const struct tmpl_job *j, size_t n, bool generate,
     return ok;
 }
 
-/* The end of the text that stands last in the output as the conversation's; 0: nowhere. */
+/* The end of the text that stands last in the output as the conversation's; 0: nowhere */
 static size_t own_find_end(const struct jinja_output *o, const char *s, size_t n)
 {
     for (size_t i = o->n_runs; i-- > 0 && n;) {
@@ -325,8 +327,10 @@ static bool own_open(struct tmpl_job *j, const json_t *m, size_t n, struct err *
         ok = own_run(j, n, false, &o, e);
         cut = ok ? own_cut(j, &o, &content, think, think_n) : 0;
         if (ok && !cut)
-            ok = err_set(e, "message %zu cannot be gone on with: the chat template does not "
-                            "write it", n);
+            ok = err_set(e,
+                         "message %zu cannot be gone on with: the chat template does not "
+                         "write it",
+                         n);
         else if (ok)
             own_pieces(j, &o, cut);
     }

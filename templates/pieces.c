@@ -1,9 +1,9 @@
 /* The pieces that a renderer makes.
  *
- * A renderer never builds a string with markers in it. It puts text, of which it says whose
- * it is, and special tokens, and only a call in this file makes a special piece; what comes
- * from a conversation goes through tmpl_put() and is text whatever it looks like.
- * Neighbouring text becomes one piece, so that "user\n" and the content are encoded
+ * A renderer never builds a string with markers in it. It puts text, of which it says
+ * whose it is, and special tokens, and only a call in this file makes a special piece;
+ * what comes from a conversation goes through tmpl_put() and is text whatever it looks
+ * like. Neighbouring text becomes one piece, so that "user\n" and the content are encoded
  * together, as the models were trained; its spans remember which part is whose. */
 #include "config.h"
 
@@ -205,8 +205,8 @@ static void json_indented(struct buf *b, const json_t *v, size_t indent, size_t 
             pyjson_add_string(b, key, strlen(key));
             buf_adds(b, ": ");
         }
-        json_indented(b, object ? json_object_iter_value(it) : json_array_get(v, i), indent,
-                      depth + 1);
+        json_indented(b, object ? json_object_iter_value(it) : json_array_get(v, i),
+                      indent, depth + 1);
         it = object ? json_object_iter_next(o, it) : NULL;
     }
     json_line(b, indent * depth);

@@ -87,8 +87,8 @@ static bool get_part(const json_t *part, struct buf *out, struct err *e)
     if (!tmpl_get_string(part, "type", &type, &n, e))
         return false;
     if ((medium = part_medium(type)))
-        return err_set_kind(e, ERR_USAGE, "%s input is not supported by a text-only build",
-                            medium);
+        return err_set_kind(e, ERR_USAGE,
+                            "%s input is not supported by a text-only build", medium);
     if (!tmpl_get_string(part, "text", &text, &n, e))
         return false;
     if (!text)
@@ -139,9 +139,11 @@ static bool read_role(const json_t *m, enum tmpl_role *out, struct err *e)
             return true;
         }
     }
-    return err_set_kind(e, ERR_USAGE,
-                        "the role \"%s\" is unknown: it is one of system, developer, user, "
-                        "assistant and tool", name ? name : "");
+    return err_set_kind(
+        e, ERR_USAGE,
+        "the role \"%s\" is unknown: it is one of system, developer, user, "
+        "assistant and tool",
+        name ? name : "");
 }
 
 static bool read_message(const json_t *o, struct tmpl_message *m, struct err *e)

@@ -1,9 +1,10 @@
 /* The table of templates, choosing from it, and rendering.
  *
- * The order of choice: what the user names; the kind of model, where that decides (Kimi K3
- * ships no chat template, and those that others made for it lose the segments); the chat
- * template that the model brings along; the row that its vocabulary or architecture tells.
- * A model that has none of these may be a base model: that is for the user to say. */
+ * The order of choice: what the user names; the kind of model, where that decides (Kimi
+ * K3 ships no chat template, and those that others made for it lose the segments); the
+ * chat template that the model brings along; the row that its vocabulary or architecture
+ * tells. A model that has none of these and no marker of a chat model is a base model,
+ * which goes on with plain text; the others are for the user to choose. */
 #include "config.h"
 
 #include "templates/template.h"
@@ -14,7 +15,7 @@
 #include "base/err.h"
 #include "templates/internal.h"
 
-/* In the order in which a vocabulary is looked at: what is more particular comes first. */
+/* In the order in which a vocabulary is looked at: what is more particular is first. */
 static const struct tmpl *const tmpl_table[] = {
     &tmpl_kimi_k3,
     &tmpl_kimi_k2,
@@ -176,8 +177,10 @@ static const struct tmpl *tmpl_by_source(const struct tmpl_model *m, struct buf 
         return t;
     }
     tmpl_add_names(&names, NULL);
-    err_wrap(e, "the model's own chat template cannot be used, choose with --template one "
-                "of %s, or a file", buf_str(&names));
+    err_wrap(e,
+             "the model's own chat template cannot be used, choose with --template one "
+             "of %s, or a file",
+             buf_str(&names));
     buf_release(&names);
     return NULL;
 }
@@ -189,9 +192,9 @@ static const char *tmpl_chat_marker(const struct tmpl_vocab *vocab)
     static const char *const markers[] = {
         "<|im_start|>", "<|start_header_id|>", "<|start|>", "<|turn>", "<start_of_turn>",
         "<|user|>", "<|assistant|>", "<|User|>", "<｜User｜>", "<|START_OF_TURN_TOKEN|>",
-        "<|im_user|>", "<|open|>", "<|role_start|>", "<|start_of_role|>", "<|header_start|>",
-        "[INST]", "[|user|]", "[|assistant|]", "<_user>", "<|system|>", "<|prompter|>",
-        "<|message_sep|>", "<seed:bos>", "]~b]",
+        "<|im_user|>", "<|open|>", "<|role_start|>", "<|start_of_role|>",
+        "<|header_start|>", "[INST]", "[|user|]", "[|assistant|]", "<_user>",
+        "<|system|>", "<|prompter|>", "<|message_sep|>", "<seed:bos>", "]~b]",
     };
 
     for (size_t i = 0; vocab && i < sizeof markers / sizeof *markers; i++)
@@ -214,14 +217,16 @@ const struct tmpl *tmpl_choose(const struct tmpl_model *m, struct buf *why, stru
     const char *marker = tmpl_chat_marker(m->vocab);
     if (!marker) {
         if (why)
-            buf_adds(why, "the file has no chat template and its vocabulary no chat markers");
+            buf_adds(why,
+                     "the file has no chat template and its vocabulary no chat markers");
         return &tmpl_plain;
     }
     tmpl_add_names(&names, NULL);
-    err_set_kind(e, ERR_MODEL,
-                 "the file has no chat template, and none of ours is known to fit a vocabulary "
-                 "with %s; choose with --template one of %s, or a file such as ./NAME.jinja",
-                 marker, buf_str(&names));
+    err_set_kind(
+        e, ERR_MODEL,
+        "the file has no chat template, and none of ours is known to fit a vocabulary "
+        "with %s; choose with --template one of %s, or a file such as ./NAME.jinja",
+        marker, buf_str(&names));
     buf_release(&names);
     return NULL;
 }

@@ -1,9 +1,9 @@
 /* --think, in the words of a template.
  *
  * Models name the switches for thinking as they like. This table has those that occur in
- * their templates, with what off, on and the levels are in each; a template is asked which
- * of the variables it mentions, and all of these are set. A level must be one of the words
- * that the template knows, so these are looked for in its source. */
+ * their templates, with what off, on and the levels are in each; a template is asked
+ * which of the variables it mentions, and all of these are set. A level must be one of
+ * the words that the template knows, so these are looked for in its source. */
 #include "config.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@ static const char *const think_names[THINK_HOWS] = { "off", "on", "low", "high",
 enum think_type { THINK_FLAG, THINK_WORD, THINK_NUMBER };
 
 /* Words are choices, best first, separated by "|"; one with "=" counts even if the source
- * has it not in quotes; "" leaves the variable alone, NULL cannot be said. Of several rows
- * for one variable the first counts whose word "with" is in the source. */
+ * has it not in quotes; "" leaves the variable alone, NULL cannot be said. Of several
+ * rows for one variable the first counts whose word "with" is in the source. */
 static const struct think_switch {
     const char *name;
     enum think_type type;
@@ -161,12 +161,12 @@ bool tmpl_think(const struct tmpl *t, const char *how, json_t *options, struct e
 
     if (!how || !strcmp(how, "auto"))
         return true;
-    for (int i = 0; i < THINK_HOWS; i++) {
+    for (int i = 0; i < THINK_HOWS; i++)
         if (!strcmp(how, think_names[i]) && think_try(t, (enum think_how)i, NULL))
             return think_try(t, (enum think_how)i, options);
+    for (int i = 0; i < THINK_HOWS; i++)
         if (think_try(t, (enum think_how)i, NULL))
             buf_addf(&known, ", %s", think_names[i]);
-    }
     err_set_kind(e, ERR_USAGE, "--think %s: the chat template %s has no such switch; it "
                                "knows auto%s", how, t->name, buf_str(&known));
     buf_release(&known);

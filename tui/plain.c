@@ -118,10 +118,12 @@ static void add_foreign(struct plain *p, int fd, const char *s, size_t n)
         buf_add(&p->out, s, n);
 }
 
+/* What waits in p->out goes first: it is of stdout, and the line that ends. */
 static void end_line(struct plain *p)
 {
     if (!p->newline)
-        write_out(p, STDOUT_FILENO, "\n", 1);
+        buf_addc(&p->out, '\n');
+    flush(p, STDOUT_FILENO);
     p->newline = true;
     p->prompted = false;
 }

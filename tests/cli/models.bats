@@ -109,7 +109,9 @@ logits_near()
 
 @test "the logits of every position are within 1e-3, for each architecture" {
     need_shared models/expected
-    for name in llama3-rope mistral3-yarn qwen2 qwen3 smollm3; do
+    for name in llama3-rope mistral3-yarn qwen2 qwen3 smollm3 olmo2 phi3 glm4 granite \
+                exaone4 cohere2 mixtral qwen3moe gpt-oss llama4 glm4moe deepseek2 \
+                deepseek2-lite deepseek2-groups; do
         expected=$shared/models/expected/tiny-$name.json
         ids=$("$look" get "prompt_ids.*" < "$expected" | paste -sd,)
         v score -m "$shared/models/tiny-arch/$name.gguf" --ids "$ids" --logits --json > score

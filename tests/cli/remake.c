@@ -2,8 +2,8 @@
  *
  *     remake IN OUT [KEY=@FILE | KEY=TEXT | ID:NAME]...
  *
- * KEY becomes a text: that of FILE, or TEXT. ID:NAME makes token ID a control token of that
- * name. */
+ * KEY becomes a text: that of FILE, or TEXT. ID:NAME makes token ID a control token of
+ * that name. */
 #include "config.h"
 
 #include <stdio.h>
@@ -94,12 +94,13 @@ static void copy_tokens(struct gguf_write *w, const struct gguf_kv *kv, const ch
     }
 }
 
-static void copy_kv(struct gguf_write *w, const struct gguf_kv *kv, const struct change *v,
-                    size_t n)
+static void copy_kv(struct gguf_write *w, const struct gguf_kv *kv,
+                    const struct change *v, size_t n)
 {
     char *key = strndup(kv->key.p, kv->key.n);
 
-    if (!strcmp(key, "tokenizer.ggml.tokens") || !strcmp(key, "tokenizer.ggml.token_type")) {
+    if (!strcmp(key, "tokenizer.ggml.tokens") ||
+        !strcmp(key, "tokenizer.ggml.token_type")) {
         copy_tokens(w, kv, key, v, n);
     } else if (kv->array) {
         gw_kv_array(w, key, kv->type, kv->n);

@@ -175,3 +175,55 @@ END
         [ "$output" = 'Ra<|im_end|>' ]
     done
 }
+
+@test "doctor looks at the template, and at a conversation in it" {
+    need_shared models/tiny-arch
+    template '' > t.jinja
+    chat_model m.gguf tokenizer.chat_template=@t.jinja
+    run -0 v doctor m.gguf
+    [[ $output == *'own: the model brings it along'* ]]
+    [[ $output == *'every turn is ended'* ]]
+    [[ $output == *'6 names of special tokens stay text'* ]]
+    [[ $output != *warning* && $output != *bad* ]]
+
+    # One that writes BOS twice, drops what the system says, and ends no turn.
+    printf '{{ bos_token }}<s>{%% for m in messages if m.role != "system" %%}<|im_start|>{{ m.content }}{%% endfor %%}' > t.jinja
+    chat_model m.gguf tokenizer.chat_template=@t.jinja
+    run -1 v doctor m.gguf
+    [[ $output == *'bad '*'begins with <s> twice'* ]]
+    [[ $output == *'the content of message 1 (system) is not in the prompt'* ]]
+    [[ $output == *'nothing ends the turn of message 3 (assistant)'* ]]
+
+    printf '{%% for m in messages %%}{%% if m.role in ["user", "assistant"] %%}<|im_start|>{{ m.content }}<|im_end|>{%% endif %%}{%% endfor %%}' > t.jinja
+    run -0 v doctor --template ./t.jinja m.gguf
+    [[ $output == *'warning '*'unknown role'* ]]
+
+    chat_model m.gguf 'tokenizer.chat_template={% for %}'
+    run -0 v doctor m.gguf
+    [[ $output == *'warning '*'line 1'* ]]
+}
+
+@test "the template of a directory is found in its files" {
+    need_shared tokenizers/hf
+    command -v xz > /dev/null || skip "no xz"
+    conversation
+    mkdir model
+    xz -dc "$shared/tokenizers/hf/qwen3.tokenizer.json.xz" > model/tokenizer.json
+    echo '{"chat_template": [{"name": "default", "template": "D"}, {"name": "rag", "template": "R"}]}' \
+        > model/tokenizer_config.json
+    run --separate-stderr -0 v render -m model conv.json
+    [ "$output" = D ]
+    run --separate-stderr -0 v render -m model/tokenizer.json --template rag conv.json
+    [ "$output" = R ]
+    printf 'F' > model/chat_template.jinja
+    run --separate-stderr -0 v render -m model conv.json
+    [ "$output" = F ]
+    mkdir model/additional_chat_templates
+    printf 'T' > model/additional_chat_templates/tool_use.jinja
+    printf '{"messages": [], "tools": [{"name": "f"}]}' > tools.json
+    run --separate-stderr -0 v render -m model tools.json
+    [ "$output" = T ]
+    echo '{"chat_template"' > model/tokenizer_config.json
+    run --separate-stderr -3 v render -m model conv.json
+    [[ $stderr == *tokenizer_config.json* ]]
+}

@@ -136,3 +136,18 @@ assistant: The third answer." ]
     wait $pid
     grep -q "The second answer." "$BATS_TEST_TMPDIR/out"
 }
+
+@test "an answer that comes all at once keeps its lines" {
+    # Of many runs side by side some find the whole answer in one batch of events.
+    printf 'hi\n' > "$BATS_TEST_TMPDIR/in"
+    for i in $(seq 8); do
+        for k in 1 2 3 4 5 6 7 8; do
+            out think > "$BATS_TEST_TMPDIR/got.$k" 3>&- &
+        done
+        wait
+        for k in 1 2 3 4 5 6 7 8; do
+            printf 'you: hi\nthinking: The user wants a number.\nassistant: Forty-two.\n' |
+                cmp - "$BATS_TEST_TMPDIR/got.$k"
+        done
+    done
+}

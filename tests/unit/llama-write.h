@@ -17,15 +17,15 @@ static inline void lw_key(struct gguf_write *w, const char *arch, const char *na
     gw_kv_u32(w, key, v);
 }
 
-/* n floats, or as many Q8_0 blocks, from a small generator. */
-static inline void lw_tensor(struct gguf_write *w, const char *name, uint32_t dtype,
-                             uint64_t cols, uint64_t rows)
+/* Floats, or as many Q8_0 blocks, from a small generator: stack matrices of rows. */
+static inline void lw_stack(struct gguf_write *w, const char *name, uint32_t dtype,
+                            uint64_t cols, uint64_t rows, uint64_t stack)
 {
     static uint32_t x = 1;
-    uint64_t ne[2] = {cols, rows};
+    uint64_t ne[3] = {cols, rows, stack};
     struct buf data = {0};
 
-    for (uint64_t i = 0; i < cols * rows; i++) {
+    for (uint64_t i = 0; i < cols * rows * stack; i++) {
         float f = (float)((x = x * 1664525 + 1013904223) >> 8) * 0x1p-24f - 0.5f;
         if (dtype == GGUF_DT_F32)
             buf_add(&data, &f, sizeof f);
@@ -34,8 +34,14 @@ static inline void lw_tensor(struct gguf_write *w, const char *name, uint32_t dt
         if (dtype != GGUF_DT_F32)
             buf_addc(&data, (char)(x >> 24));
     }
-    gw_tensor(w, name, dtype, rows == 1 ? 1 : 2, ne, data.p, data.n);
+    gw_tensor(w, name, dtype, stack > 1 ? 3 : rows == 1 ? 1 : 2, ne, data.p, data.n);
     buf_release(&data);
+}
+
+static inline void lw_tensor(struct gguf_write *w, const char *name, uint32_t dtype,
+                             uint64_t cols, uint64_t rows)
+{
+    lw_stack(w, name, dtype, cols, rows, 1);
 }
 
 static inline void lw_layer(struct gguf_write *w, uint32_t layer, uint32_t dtype)

@@ -35,6 +35,8 @@ static inline void model_open(struct model *m, const char *name, const char *isa
     m->g = open_gguf(name);
     m->p = (struct be_params){.gguf = m->g, .device = "cpu", .isa = isa, .threads = threads,
                               .chunk = chunk, .ctx = 300};
+    if (strstr(name, "gpt2"))           /* has no embeddings for more */
+        m->p.ctx = 256;
     m->b = be_open(&m->p, &e);
     if (!m->b)
         fail_msg("%s", e.text);

@@ -1,8 +1,8 @@
 #ifndef UNIT_TEMPLATES_H
 #define UNIT_TEMPLATES_H
 
-/* For tests of templates: a vocabulary of a few names, JSON with ' for ", and pieces in one
- * line. */
+/* For tests of templates: a vocabulary of a few names, JSON with ' for ", and pieces in
+ * one line. */
 
 #include "tests/unit/unit.h"
 
@@ -81,7 +81,8 @@ static inline void add_line(struct buf *b, const struct tmpl_prompt *p, enum lin
         for (size_t at = piece->at, to; at < piece->at + piece->len; at = to) {
             while (span < p->n_spans && p->spans[span].to <= at)
                 span++;
-            bool theirs = span == p->n_spans || p->spans[span].origin != TMPL_FROM_TEMPLATE;
+            bool theirs =
+                span == p->n_spans || p->spans[span].origin != TMPL_FROM_TEMPLATE;
             to = span == p->n_spans ? SIZE_MAX : p->spans[span].to;
             if (to > piece->at + piece->len)
                 to = piece->at + piece->len;

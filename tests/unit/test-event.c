@@ -43,7 +43,7 @@ static void every_kind_comes_back_the_same(void **state)
         "{\"type\":\"message\",\"id\":6,\"parent\":4,\"role\":\"user\",\"content\":"
         "\"a\\u0000b\"}\n",
         "{\"type\":\"prompt\",\"message\":5,\"tokens\":90,\"reused\":30,\"diverged_at\":30,"
-        "\"why\":\"another answer\"}\n",
+        "\"why\":\"another answer\",\"think\":\"off\"}\n",
         "{\"type\":\"token\",\"message\":5,\"i\":0,\"id\":42,\"text\":\" hi\",\"ch\":"
         "\"response\",\"lp\":-0.125,\"rank\":0,\"ent\":0.5,\"top\":[[42,-0.125],[7,-3.5]],"
         "\"us\":1234}\n",

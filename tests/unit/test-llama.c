@@ -213,40 +213,62 @@ static void perplexity_is_the_oracles(void **state)
     model_close(&m);
 }
 
-/* Every architecture: logits of all positions, read as one chunk, and greedy steps. */
+/* Logits of all positions, read as one chunk and one by one, and greedy steps. */
+static void check_architecture(const char *arch, const char *isa, double tolerance)
+{
+    struct model m;
+    struct be_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
+    struct be_choice c;
+    char file[64], name[64];
+    int32_t ids[64], steps[64];
+    json_t *want, *row;
+    size_t k;
+
+    snprintf(file, sizeof file, "tiny-arch/%s.gguf", arch);
+    snprintf(name, sizeof name, "tiny-%s", arch);
+    want = expected(name);
+    model_open(&m, file, isa, 2, 0);
+    struct be_sampler *s = be_sampler_new(512);
+    size_t n = get_ids(json_object_get(want, "prompt_ids"), ids, 64);
+    size_t n_steps = get_ids(json_object_get(want, "greedy_16"), steps, 64);
+    assert_int_equal(json_array_size(json_object_get(want, "logits")), n);
+    json_array_foreach(json_object_get(want, "logits"), k, row) {
+        eval(&m, ids + k, 1, (uint32_t)k, BE_LOGITS_LAST);
+        check_row(be_logits(m.b, 0), row, tolerance, name);
+    }
+    eval(&m, ids, n, 0, BE_LOGITS_ALL);
+    json_array_foreach(json_object_get(want, "logits"), k, row)
+        check_row(be_logits(m.b, k), row, tolerance, name);
+    for (k = 0; k < n_steps; k++) {
+        be_sample(s, &greedy, be_logits(m.b, k ? 0 : n - 1), NULL, 0, 0, 0, 0, &c);
+        assert_int_equal(c.id, steps[k]);
+        eval(&m, &c.id, 1, be_pos(m.b), BE_LOGITS_LAST);
+    }
+    be_sampler_free(s);
+    json_decref(want);
+    model_close(&m);
+}
+
+/* llama.cpp looks GELU up in a table of halves, so models with it differ more. */
 static void architectures_match(void **state)
 {
-    static const char *const names[] = {"llama3-rope", "qwen2", "qwen3", "mistral3-yarn",
-                                        "smollm3"};
+    static const struct {
+        const char *name;
+        double tolerance;
+    } archs[] = {
+        {"llama3-rope", 1e-3}, {"qwen2", 1e-3}, {"qwen3", 1e-3}, {"mistral3-yarn", 1e-3},
+        {"smollm3", 1e-3}, {"olmo2", 1e-3}, {"phi3", 1e-3}, {"glm4", 1e-3},
+        {"granite", 1e-3}, {"exaone4", 1e-3}, {"cohere2", 1e-3}, {"gemma2", 3e-3},
+        {"gemma3", 3e-3}, {"gpt2", 3e-3}, {"mixtral", 1e-3}, {"qwen3moe", 1e-3},
+        {"gpt-oss", 1e-3}, {"llama4", 1e-3}, {"glm4moe", 1e-3}, {"deepseek2", 1e-3},
+        {"deepseek2-lite", 1e-3}, {"deepseek2-groups", 1e-3},
+    };
     (void)state;
     UNIT_NEEDS_SHARED();
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        struct model m;
-        struct be_sampling greedy = {.top_p = 1, .repeat_penalty = 1};
-        struct be_choice c;
-        char file[64], name[64];
-        int32_t ids[64], steps[64];
-        json_t *want, *row;
-        size_t k;
-        snprintf(file, sizeof file, "tiny-arch/%s.gguf", names[i]);
-        snprintf(name, sizeof name, "tiny-%s", names[i]);
-        want = expected(name);
-        model_open(&m, file, "auto", 2, 0);
-        struct be_sampler *s = be_sampler_new(512);
-        size_t n = get_ids(json_object_get(want, "prompt_ids"), ids, 64);
-        size_t n_steps = get_ids(json_object_get(want, "greedy_16"), steps, 64);
-        eval(&m, ids, n, 0, BE_LOGITS_ALL);
-        json_array_foreach(json_object_get(want, "logits"), k, row)
-            check_row(be_logits(m.b, k), row, 1e-3, name);
-        for (k = 0; k < n_steps; k++) {
-            be_sample(s, &greedy, be_logits(m.b, k ? 0 : n - 1), NULL, 0, 0, 0, 0, &c);
-            assert_int_equal(c.id, steps[k]);
-            eval(&m, &c.id, 1, be_pos(m.b), BE_LOGITS_LAST);
-        }
-        be_sampler_free(s);
-        json_decref(want);
-        model_close(&m);
-    }
+    for (size_t i = 0; i < sizeof archs / sizeof *archs; i++)
+        for (size_t k = 0; k < 3; k++)
+            if (be_kernels_find(isas[k], NULL))
+                check_architecture(archs[i].name, isas[k], archs[i].tolerance);
 }
 
 /* ---- files that must be refused, and the description ---- */
@@ -310,8 +332,7 @@ static void others_are_refused_by_name(void **state)
     static const struct {
         const char *file, *word;
     } files[] = {
-        {"tiny-arch/mixtral.gguf", "experts"},
-        {"tiny-arch/gemma3.gguf", "gemma3"},
+        {"tiny-arch/lfm2.gguf", "lfm2"},
     };
     (void)state;
     UNIT_NEEDS_SHARED();

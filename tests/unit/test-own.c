@@ -1,5 +1,6 @@
-/* Chat templates that models bring along: what becomes a special token and what never does,
- * where the model begins to speak, how thinking is switched, and a reader's checks. */
+/* Chat templates that models bring along: what becomes a special token and what never
+ * does, where the model begins to speak, how thinking is switched, and a reader's
+ * checks. */
 #include "config.h"
 
 #include "tests/unit/templates.h"
@@ -88,7 +89,8 @@ static void only_the_template_makes_specials(void **state)
           "[{'role': 'user', 'content': '<|imxend|>'}]", chatml_names,
           "\u00ab<|im_end|>\u00bb");
     check("{{ messages[0] | tojson }}", "[{'role': 'user', 'content': '<s>'}]",
-          chatml_names, "\u00ab{\"role\": \u00bb\"user\"\u00ab, \"content\": \"<s>\"}\u00bb");
+          chatml_names,
+          "\u00ab{\"role\": \u00bb\"user\"\u00ab, \"content\": \"<s>\"}\u00bb");
     /* What a special token is depends on the vocabulary. */
     check("<|x|>{{ bos_token }}", "[]", chatml_names, "<|x|>[<s>]");
     check("<|x|>{{ bos_token }}", "[]", NAMES("<|x|>"), "[<|x|>]<s>");
@@ -169,8 +171,8 @@ static void an_open_message_stays_open(void **state)
     } cases[] = {
         { "{'role': 'assistant', 'content': 'q', '_open': true, '_said': true}",
           "{said 1}", TMPL_RESPONSE },
-        { "{'role': 'assistant', 'content': ' so q ', '_open': true}",
-          "\u00abso q\u00bb", TMPL_RESPONSE },
+        { "{'role': 'assistant', 'content': ' so q ', '_open': true}", "\u00abso q\u00bb",
+          TMPL_RESPONSE },
         { "{'role': 'assistant', 'content': '', 'reasoning_content': 'q', '_open': true}",
           "<think>\u00abq\u00bb", TMPL_THINK },
         { "{'role': 'assistant', 'content': 'a', 'reasoning_content': 'q', '_open': true}",
@@ -199,7 +201,8 @@ static void what_cannot_be_done_is_said(void **state)
     static const struct {
         const char *source, *messages, *words;
     } cases[] = {
-        { "{{ messages[0].role }}", "[{'role': 'assistant', 'content': 'x', '_open': true}]",
+        { "{{ messages[0].role }}",
+          "[{'role': 'assistant', 'content': 'x', '_open': true}]",
           "cannot be gone on with" },
         { "a\n{{ raise_exception('Never!') }}", "[]", "line 2: Never!" },
         { "x", "{}", "not a list" },
@@ -285,7 +288,7 @@ static void read_file(const char *path, struct buf *out)
 
 static struct tmpl *shared(const char *name, struct buf *source)
 {
-    char path[4400];
+    char path[8192];
 
     snprintf(path, sizeof path, "%s/templates/%s.jinja", unit_shared(), name);
     read_file(path, source);
@@ -312,7 +315,8 @@ static void thinking_is_switched(void **state)
         { "deepseek-ai-DeepSeek-V4", "low", NULL },
         { "deepseek-ai-DeepSeek-V4-Flash-0731", "high",
           "{\"enable_thinking\": true, \"thinking\": true, \"reasoning_effort\": \"high\"}" },
-        { "GLM-5.2", "max", "{\"enable_thinking\": true, \"reasoning_effort\": \"max\"}" },
+        { "GLM-5.2", "max",
+          "{\"enable_thinking\": true, \"reasoning_effort\": \"max\"}" },
         { "tencent-Hy3", "off", "{\"reasoning_effort\": \"no_think\"}" },
         { "tencent-Hy3", "on", "{\"reasoning_effort\": \"high\"}" },
         { "MiniMax-M3", "off", "{\"thinking_mode\": \"disabled\"}" },
@@ -418,7 +422,7 @@ static void names_add(struct names *names, const char *s, size_t n)
     names->v[names->n] = NULL;
 }
 
-/* All that looks like a special token in a template: <...> and [...] without white space. */
+/* All that looks like a special token in a template: <...> and [...] without spaces. */
 static void names_of(const struct buf *source, struct names *out)
 {
     const char *s = source->p;
@@ -492,8 +496,11 @@ static char *specials(const struct tmpl *t, const struct tmpl_vocab *vocab,
     json_decref(options);
     json_decref(tools);
     tmpl_prompt_release(&p);
-    buf_adds(&b, "");
-    return ok ? b.p ? buf_take(&b) : strdup("") : NULL;
+    buf_addc(&b, '\0');
+    if (ok)
+        return buf_take(&b);
+    buf_release(&b);
+    return NULL;
 }
 
 static bool check_injection(const char *dir, const char *file)
@@ -533,7 +540,7 @@ static void no_text_becomes_special(void **state)
     (void)state;
     UNIT_NEEDS_SHARED();
     for (size_t i = 0; i < N(dirs); i++) {
-        char path[4400];
+        char path[8192];
         snprintf(path, sizeof path, "%s/templates/%s", unit_shared(), dirs[i]);
         DIR *d = opendir(path);
         assert_non_null(d);
@@ -594,9 +601,10 @@ static void mistakes_are_noticed(void **state)
                 "[{'role': 'system', 'content': 'Be brief.'},"
                 " {'role': 'user', 'content': 'Be'}]",
                 "the content of message 1 (system) is not in the prompt\n");
-    check_notes("{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}",
-                "[{'role': 'assistant', 'content': 'a'}, {'role': 'user', 'content': 'a'}]",
-                "nothing ends the turn of message 1 (assistant)\n");
+    check_notes(
+        "{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}",
+        "[{'role': 'assistant', 'content': 'a'}, {'role': 'user', 'content': 'a'}]",
+        "nothing ends the turn of message 1 (assistant)\n");
     check_notes(CHATML,
                 "[{'role': 'system', 'content': ' a '}, {'role': 'user', 'content': ''},"
                 " {'role': 'assistant', 'content': 'b'}]", "");

@@ -1,5 +1,6 @@
-/* Prompts as ids: what was said stays as it was sampled, whatever the template makes of its
- * text; nobody's text becomes a special token; nothing depends on what was remembered. */
+/* Prompts as ids: what was said stays as it was sampled, whatever the template makes of
+ * its text; nobody's text becomes a special token; nothing depends on what was
+ * remembered. */
 #include "config.h"
 
 #include "tests/unit/templates.h"
@@ -125,8 +126,8 @@ static void world_token(struct world *w, int message, const char *text,
     tok_ids_release(&ids);
 }
 
-/* What the router would say of a token is given by a letter before it: t(hink), r(esponse),
- * c(ontrol). */
+/* What the router would say of a token is given by a letter before it: t(hink),
+ * r(esponse), c(ontrol). */
 static int world_say(struct world *w, const char *const *tokens)
 {
     int id = world_message(w, CHAT_ROLE_ASSISTANT, "");
@@ -139,7 +140,7 @@ static int world_say(struct world *w, const char *const *tokens)
     return id;
 }
 
-/* The prompt for the answer to the newest message; a prompter of its own if pr is NULL. */
+/* The prompt for the answer to the newest message; a new prompter if pr is NULL. */
 static void world_prompt(struct world *w, struct chat_prompter *pr, int answer,
                          struct chat_prompt *out)
 {
@@ -183,8 +184,9 @@ static void check_shown(const struct world *w, const struct chat_prompt *p,
     "{% else %}U:{{ m.content }}{% endif %}<|im_end|>" \
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>A:{% endif %}"
 #define KEEPS \
-    TURN("{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}" \
-         "{{ m.content }}")
+    TURN( \
+        "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}" \
+        "{{ m.content }}")
 #define DROPS TURN("{{ m.content }}")
 #define TRIMS TURN("{{ m.content | trim }}")
 #define CALLS TURN("{{ m.content }}<tool_call>{{ m.tool_calls[0].function.arguments | " \
@@ -226,8 +228,9 @@ static void a_template_that_drops_thoughts_is_named(void **state)
     world_say(&w, NAMES("c<think>", "tHm", "c</think>", "c\n\n", "rHel", "rlo"));
     world_message(&w, CHAT_ROLE_USER, "b");
     world_prompt(&w, NULL, 0, &p);
-    check_shown(&w, &p, "[<|im_start|>]|U|:|a[<|im_end|>][<|im_start|>]|A|:|Hel|lo[<|im_end|>]"
-                        "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
+    check_shown(&w, &p,
+                "[<|im_start|>]|U|:|a[<|im_end|>][<|im_start|>]|A|:|Hel|lo[<|im_end|>]"
+                "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
     assert_int_equal(p.n_whys, 1);
     assert_string_equal(p.whys[0].why, "the template drops earlier thinking");
     assert_true(p.whys[0].at <= 8);
@@ -248,8 +251,9 @@ static void what_was_written_otherwise_is_encoded(void **state)
     world_say(&w, NAMES("rHel", "rlo", "r \n"));
     world_message(&w, CHAT_ROLE_USER, "b");
     world_prompt(&w, NULL, 0, &p);
-    check_shown(&w, &p, "[<|im_start|>]|U|:|a[<|im_end|>][<|im_start|>]|A|:|Hel|lo[<|im_end|>]"
-                        "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
+    check_shown(&w, &p,
+                "[<|im_start|>]|U|:|a[<|im_end|>][<|im_start|>]|A|:|Hel|lo[<|im_end|>]"
+                "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
     assert_int_equal(p.n_whys, 1);
     chat_prompt_release(&p);
     world_close(&w);
@@ -268,9 +272,9 @@ static void what_was_written_otherwise_is_encoded(void **state)
                 "[<|im_start|>]|U|:|a[<|im_end|>][<|im_start|>]|A|:|Hel|lo[<tool_call>]|"
                 "{\"a\": 1}[</tool_call>][<|im_end|>]"
                 "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
-    assert_string_equal(p.whys[0].why,
-                        "the template writes an earlier answer differently than the model "
-                        "did");
+    assert_string_equal(
+        p.whys[0].why, "the template writes an earlier answer differently than the model "
+                       "did");
     chat_prompt_release(&p);
     world_close(&w);
 }
@@ -287,8 +291,9 @@ static void an_answer_inside_another_word_is_not_cut_out(void **state)
     world_say(&w, NAMES("rHel"));
     world_message(&w, CHAT_ROLE_USER, "b");
     world_prompt(&w, NULL, 0, &p);
-    check_shown(&w, &p, "[<|im_start|>]|U|:|lo[<|im_end|>][<|im_start|>]|A|:|Hello[<|im_end|>]"
-                        "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
+    check_shown(&w, &p,
+                "[<|im_start|>]|U|:|lo[<|im_end|>][<|im_start|>]|A|:|Hello[<|im_end|>]"
+                "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
     chat_prompt_release(&p);
     world_close(&w);
 }
@@ -310,6 +315,56 @@ static void an_answer_goes_on(void **state)
     world_close(&w);
 }
 
+/* Kimi K3: an answer that was stopped in its thought is closed, as its ids tell. */
+static void what_was_left_open_is_closed(void **state)
+{
+    struct world w;
+    struct chat_prompt p;
+
+    (void)state;
+    world_open(&w, "kimi-k3",
+               NAMES("<|open|>", "<|close|>", "<|sep|>", "<|end_of_msg|>"), NULL);
+    world_message(&w, CHAT_ROLE_USER, "a");
+    world_say(&w, NAMES("tHm", "tm."));
+    world_message(&w, CHAT_ROLE_USER, "b");
+    world_prompt(&w, NULL, 0, &p);
+    char *got = shown(&w, &p.ids);
+    if (!strstr(got, "[<|open|>]|t|h|i|n|k[<|sep|>]|Hm|m.[<|close|>]|t|h|i|n|k[<|sep|>]"
+                     "[<|open|>]|r|e|s|p|o|n|s|e[<|sep|>]"
+                     "[<|close|>]|r|e|s|p|o|n|s|e[<|sep|>]"
+                     "[<|close|>]|m|e|s|s|a|g|e[<|sep|>][<|end_of_msg|>]"))
+        fail_msg("%s", got);
+    free(got);
+    assert_int_equal(p.start, TMPL_THINK);
+    chat_prompt_release(&p);
+    world_close(&w);
+}
+
+/* Bytes that are no UTF-8 and NUL come through, whatever reads them on the way. */
+static void any_bytes_come_through(void **state)
+{
+    static const char *const sources[] = { DROPS, TRIMS, "chatml", "llama3" };
+    static const char text[] = "\x80 a\xff\xc3(\xe2\x82 \xf5\x80\x80\x80z";
+    struct world w;
+    struct chat_prompt p;
+
+    (void)state;
+    for (size_t i = 0; i < N(sources); i++) {
+        struct buf all = {0};
+        world_open(&w, sources[i],
+                   NAMES("<|im_start|>", "<|im_end|>", "<|start_header_id|>",
+                         "<|end_header_id|>", "<|eot_id|>"),
+                   NULL);
+        world_message(&w, CHAT_ROLE_USER, text);
+        world_prompt(&w, NULL, 0, &p);
+        tok_decode(w.m.tok, p.ids.v, p.ids.n, TOK_AFTER_TEXT, TOK_SPECIALS_HIDE, &all);
+        assert_non_null(memmem(all.p, all.n, text, sizeof text - 1));
+        buf_release(&all);
+        chat_prompt_release(&p);
+        world_close(&w);
+    }
+}
+
 static void ids_of_others_mean_nothing(void **state)
 {
     struct chat_event ev = { .type = CHAT_EV_SESSION };
@@ -325,8 +380,9 @@ static void ids_of_others_mean_nothing(void **state)
     chat_conv_apply(&w.conv, &ev);
     chat_event_release(&ev);
     world_prompt(&w, NULL, 0, &p);
-    check_shown(&w, &p, "[<|im_start|>]|U|:|a[<|im_end|>][<|im_start|>]|A|:|Hello[<|im_end|>]"
-                        "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
+    check_shown(&w, &p,
+                "[<|im_start|>]|U|:|a[<|im_end|>][<|im_start|>]|A|:|Hello[<|im_end|>]"
+                "[<|im_start|>]|U|:|b[<|im_end|>][<|im_start|>]|A|:");
     chat_prompt_release(&p);
     world_close(&w);
 }
@@ -364,11 +420,12 @@ static const struct real {
       (const char *const[]){ "<|im_start|>", "<|im_end|>", "<think>", "</think>",
                              "<tool_call>", "</tool_call>", NULL } },
     { "jinja/GLM-4.6", true, "<think>", "</think>",
-      (const char *const[]){ "[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>",
-                             "<|observation|>", "<think>", "</think>", NULL } },
+      (const char *const[]){ "[gMASK]", "<sop>", "<|system|>", "<|user|>",
+                             "<|assistant|>", "<|observation|>", "<think>", "</think>",
+                             NULL } },
     { "jinja/deepseek-ai-DeepSeek-V3.1", false, NULL, NULL,
-      (const char *const[]){ "<s>", "</s>", "<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>",
-                             "<think>", "</think>", NULL } },
+      (const char *const[]){ "<s>", "</s>", "<\uff5cUser\uff5c>",
+                             "<\uff5cAssistant\uff5c>", "<think>", "</think>", NULL } },
     { "jinja/meta-llama-Llama-3.1-8B-Instruct", false, NULL, NULL,
       (const char *const[]){ "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>",
                              NULL } },
@@ -383,7 +440,7 @@ static const struct real {
 
 static void read_source(const char *file, struct buf *out)
 {
-    char path[4400], block[65536];
+    char path[8192], block[65536];
     size_t n;
 
     snprintf(path, sizeof path, "%s/templates/%s.jinja", unit_shared(), file);
@@ -411,7 +468,8 @@ static void turns(struct world *w, const struct real *real, struct chat_prompter
 
     for (int i = 0; i < 4; i++) {
         struct chat_prompt live, fresh;
-        world_message(w, CHAT_ROLE_USER, i == 2 ? "Hello <think> </think> [INST]" : "Hello");
+        world_message(w, CHAT_ROLE_USER,
+                      i == 2 ? "Hello <think> </think> [INST]" : "Hello");
         world_prompt(w, pr, w->next, &live);
         /* What is remembered changes nothing. */
         world_prompt(w, NULL, w->next, &fresh);
@@ -605,7 +663,8 @@ static void remembering_changes_nothing(void **state)
             MEM_GROW(p.v, p.cap, p.n + 1);
             p.v[p.n++] = piece;
             MEM_GROW(p.spans, p.cap_spans, p.n_spans + 1);
-            p.spans[p.n_spans++] = (struct tmpl_span){ p.text.n, (enum tmpl_origin)roll(2) };
+            p.spans[p.n_spans++] =
+                (struct tmpl_span){ p.text.n, (enum tmpl_origin)roll(2) };
         }
         dice = (uint32_t)round + 1;
         assert_true(chat_encode(enc, &p, NULL, NULL, NULL, &a, NULL));
@@ -671,6 +730,8 @@ int main(void)
         cmocka_unit_test(what_was_written_otherwise_is_encoded),
         cmocka_unit_test(an_answer_inside_another_word_is_not_cut_out),
         cmocka_unit_test(an_answer_goes_on),
+        cmocka_unit_test(what_was_left_open_is_closed),
+        cmocka_unit_test(any_bytes_come_through),
         cmocka_unit_test(ids_of_others_mean_nothing),
         cmocka_unit_test(bos_comes_once),
         cmocka_unit_test(every_template_keeps_what_was_said),

@@ -15,7 +15,8 @@ static const char *const llama31_names[] = {
     NULL,
 };
 static const char *const no_names[] = { "<s>", "</s>", NULL };
-static const char *const gemma_names[] = { "<bos>", "<start_of_turn>", "<end_of_turn>", NULL };
+static const char *const gemma_names[] = { "<bos>", "<start_of_turn>", "<end_of_turn>",
+                                           NULL };
 
 #define GENERATE "{'add_generation_prompt': true}"
 #define NO_THINK "{'add_generation_prompt': true, 'enable_thinking': false}"
@@ -106,9 +107,10 @@ static void chatml_marks_turns(void **state)
 static void chatml_thinks_or_not(void **state)
 {
     static const char one[] = "[{'role': 'user', 'content': 'a'}]";
-    static const char three[] = "[{'role': 'user', 'content': 'a'},"
-                                " {'role': 'assistant', '_said': true, '_think_off': true},"
-                                " {'role': 'user', 'content': 'b'}]";
+    static const char three[] =
+        "[{'role': 'user', 'content': 'a'},"
+        " {'role': 'assistant', '_said': true, '_think_off': true},"
+        " {'role': 'user', 'content': 'b'}]";
     (void)state;
     check("chatml", one, NO_THINK, qwen_names,
           "[<|im_start|>]user\na[<|im_end|>]\n[<|im_start|>]assistant\n"
@@ -125,17 +127,18 @@ static void chatml_thinks_or_not(void **state)
 static void chatml_writes_reasoning_and_results(void **state)
 {
     (void)state;
-    check("chatml",
-          "[{'role': 'user', 'content': 'q'},"
-          " {'role': 'assistant', 'content': '51', 'reasoning_content': '3*17',"
-          "  'tool_calls': [{'function': {'name': 'f', 'arguments': {'x': 1.0}}}]},"
-          " {'role': 'tool', 'content': '21'}, {'role': 'tool', 'content': '25'}]",
-          NULL, qwen_names,
-          "[<|im_start|>]user\nq[<|im_end|>]\n"
-          "[<|im_start|>]assistant\n[<think>]\n3*17\n[</think>]\n\n51\n<tool_call>\n"
-          "{\"name\": \"f\", \"arguments\": {\"x\": 1.0}}\n</tool_call>[<|im_end|>]\n"
-          "[<|im_start|>]user\n<tool_response>\n21\n</tool_response>\n<tool_response>\n25\n"
-          "</tool_response>[<|im_end|>]\n");
+    check(
+        "chatml",
+        "[{'role': 'user', 'content': 'q'},"
+        " {'role': 'assistant', 'content': '51', 'reasoning_content': '3*17',"
+        "  'tool_calls': [{'function': {'name': 'f', 'arguments': {'x': 1.0}}}]},"
+        " {'role': 'tool', 'content': '21'}, {'role': 'tool', 'content': '25'}]",
+        NULL, qwen_names,
+        "[<|im_start|>]user\nq[<|im_end|>]\n"
+        "[<|im_start|>]assistant\n[<think>]\n3*17\n[</think>]\n\n51\n<tool_call>\n"
+        "{\"name\": \"f\", \"arguments\": {\"x\": 1.0}}\n</tool_call>[<|im_end|>]\n"
+        "[<|im_start|>]user\n<tool_response>\n21\n</tool_response>\n<tool_response>\n25\n"
+        "</tool_response>[<|im_end|>]\n");
     /* Thoughts before the last question are not written again. */
     check("chatml",
           "[{'role': 'assistant', 'content': '51', 'reasoning_content': '3*17'},"
@@ -210,8 +213,8 @@ static void plain_goes_on(void **state)
     (void)state;
     check("plain", "[" STORY "]", GENERATE, no_names, "Stories.\nOnce upon");
     check("plain", "[" MORE "]", GENERATE, no_names, "Stories.\nOnce upon{said 2}\nThen");
-    check("plain", "[" MORE ", {'role': 'assistant', 'content': ' it rained.'}]", GENERATE,
-          no_names, "Stories.\nOnce upon{said 2}\nThen it rained.\n");
+    check("plain", "[" MORE ", {'role': 'assistant', 'content': ' it rained.'}]",
+          GENERATE, no_names, "Stories.\nOnce upon{said 2}\nThen it rained.\n");
     check("plain", "[]", GENERATE, no_names, "");
 }
 
@@ -224,8 +227,10 @@ static void text_says_whose_it_is(void **state)
     assert_true(render_into("chatml", "[{'role': 'user', 'content': '<|im_end|>'}]",
                             "[{'name': '<think>'}]", NULL, qwen_names, &p, NULL));
     add_line(&b, &p, LINE_WHOSE);
-    assert_non_null(strstr(b.p, "<tools>\n\u00ab{\"name\": \"<think>\"}\u00bb\n</tools>"));
-    assert_non_null(strstr(b.p, "[<|im_start|>]user\n\u00ab<|im_end|>\u00bb[<|im_end|>]\n"));
+    assert_non_null(
+        strstr(b.p, "<tools>\n\u00ab{\"name\": \"<think>\"}\u00bb\n</tools>"));
+    assert_non_null(
+        strstr(b.p, "[<|im_start|>]user\n\u00ab<|im_end|>\u00bb[<|im_end|>]\n"));
     buf_release(&b);
     tmpl_prompt_release(&p);
 }
@@ -258,8 +263,8 @@ static void a_template_needs_its_tokens(void **state)
     struct err e = {0};
 
     (void)state;
-    assert_false(render_into("chatml", "[{'role': 'user', 'content': 'a'}]", NULL, GENERATE,
-                             no_names, &p, &e));
+    assert_false(render_into("chatml", "[{'role': 'user', 'content': 'a'}]", NULL,
+                             GENERATE, no_names, &p, &e));
     assert_int_equal(e.kind, ERR_MODEL);
     assert_non_null(strstr(e.text, "<|im_start|>"));
     assert_int_equal(p.n, 0);
@@ -291,8 +296,9 @@ static void choosing_never_guesses(void **state)
 {
     static const char *const k3[] = { "<|open|>", "<|close|>", "<|sep|>",
                                       "<|end_of_msg|>", NULL };
-    static const char *const k2[] = { "<|im_user|>",   "<|im_assistant|>", "<|im_system|>",
-                                      "<|im_middle|>", "<|im_end|>",       NULL };
+    static const char *const k2[] = { "<|im_user|>",   "<|im_assistant|>",
+                                      "<|im_system|>", "<|im_middle|>",
+                                      "<|im_end|>",    NULL };
     struct buf why = {0};
     struct err e = {0};
 
@@ -310,13 +316,15 @@ static void choosing_never_guesses(void **state)
     assert_string_equal(choose(NULL, NULL, k3, &why, &e), "kimi-k3");
     assert_int_equal(e.kind, ERR_NONE);
 
-    /* A base model goes on with text; a chat model of a family unknown is never guessed at. */
+    /* A base model goes on with text; a chat model of a family unknown is never guessed
+     * at. */
     assert_string_equal(choose(NULL, "llama", no_names, &why, &e), "plain");
     assert_non_null(strstr(why.p, "no chat markers"));
     assert_null(choose(NULL, "llama", gemma_names, &why, &e));
     assert_int_equal(e.kind, ERR_MODEL);
     assert_non_null(strstr(e.text, "<start_of_turn>"));
-    assert_non_null(strstr(e.text, "kimi-k3, kimi-k2, glm4.5, glm4, mistral, llama3, olmo, chatml"));
+    assert_non_null(
+        strstr(e.text, "kimi-k3, kimi-k2, glm4.5, glm4, mistral, llama3, olmo, chatml"));
     e = (struct err){0};
     assert_null(choose("a\n{% if \x1b %}", NULL, qwen_names, &why, &e));
     assert_int_equal(e.kind, ERR_MODEL);
@@ -471,8 +479,9 @@ static void check_vectors(const struct vectors *v)
         if ((v->before && strstr(text, v->before)) || (v->no_tools && has_tools(c)))
             continue;
         char *got = flat(v, c, &e);
-        bool same = json_is_string(json_object_get(want, "expected")) ? got && !strcmp(got, text)
-                                                                      : !got;
+        bool same = json_is_string(json_object_get(want, "expected"))
+                        ? got && !strcmp(got, text)
+                        : !got;
         if (same && differs)
             fail_msg("%s, case %s: it is the same after all", v->file, name);
         if (!same && !differs)
@@ -487,8 +496,8 @@ static void check_vectors(const struct vectors *v)
     json_decref(expected);
 }
 
-/* Where a model's template writes Python's idea of a list, or fails, we write the text; it
- * never asks for a role that it does not know, and we refuse such a role. */
+/* Where a model's template writes Python's idea of a list, or fails, we write the text;
+ * it never asks for a role that it does not know, and we refuse such a role. */
 #define ODD "content_parts", "unknown_role"
 
 static void llama3_agrees_with_the_model(void **state)
@@ -500,9 +509,9 @@ static void llama3_agrees_with_the_model(void **state)
           NAMES(ODD, "no_messages", "user_nogen", "multi_turn_end_assistant",
                 "thinking_off_nogen", "reasoning_last_nogen"),
           NULL, true, 15 },
-        { "llama3", llama3_names, "expected-gguf/", "llama3-8b", "<|begin_of_text|>", NULL,
-          NAMES(ODD, "no_messages"), NULL, true, 20 },
-        /* An empty list of tools is none for us; arguments as text are not quoted twice. */
+        { "llama3", llama3_names, "expected-gguf/", "llama3-8b", "<|begin_of_text|>",
+          NULL, NAMES(ODD, "no_messages"), NULL, true, 20 },
+        /* An empty list of tools is none for us; arguments as text are not quoted. */
         { "llama3", llama31_names, "expected/", "meta-llama-Llama-3.1-8B-Instruct",
           "<|begin_of_text|>", NULL,
           NAMES(ODD, "no_messages", "tools_empty_list", "tool_result_string_args"), NULL,
@@ -517,9 +526,11 @@ static void llama3_agrees_with_the_model(void **state)
 static void chatml_agrees_with_others(void **state)
 {
     const struct vectors v[] = {
-        /* Tags in the content are no thoughts for us; a content that is not there is empty. */
+        /* Tags in the content are no thoughts for us; a content that is not there is
+         * empty. */
         { "chatml", NULL, "expected/", "Qwen-Qwen3-0.6B", NULL, NULL,
-          NAMES(ODD, "no_messages", "reasoning_inline_tags", "tool_result_no_content_key"),
+          NAMES(ODD, "no_messages", "reasoning_inline_tags",
+                "tool_result_no_content_key"),
           NULL, false, 38 },
         { "chatml", chatml_names, "expected-gguf/", "dolphin-mixtral-8x7b", NULL, NULL,
           NAMES(ODD), NULL, true, 25 },
@@ -572,21 +583,21 @@ static void mistral_agrees(void **state)
 {
 #define TEKKEN "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[TOOL_CALLS]", \
                "[TOOL_RESULTS]"
-    /* We let roles follow each other as they like, and ids have nine letters in the end. */
+    /* We let roles follow each other as they like, and cut ids to nine letters. */
 #define ORDER "assistant_first", "system_middle", "two_systems"
     const struct vectors v[] = {
         /* It puts texts into JSON without escaping them, and drops text beside calls. */
         { "mistral", NAMES(TEKKEN), "expected/", "mistralai-Mistral-Nemo-Instruct-2407",
           "<s>", "</s>",
-          NAMES("content_parts", "no_messages", "assistant_first", "tool_result_string_args",
-                "tool_result_with_text", "tools_empty_list", "tools_declared_nested",
-                "tool_args_types", "tool_long_id"),
+          NAMES("content_parts", "no_messages", "assistant_first",
+                "tool_result_string_args", "tool_result_with_text", "tools_empty_list",
+                "tools_declared_nested", "tool_args_types", "tool_long_id"),
           NULL, false, 30 },
         { "mistral", NAMES(TEKKEN, "[SYSTEM_PROMPT]"), "expected-gguf/",
           "mistral-small-24b", "<s>", "</s>", NAMES("content_parts"), NULL, true, 20 },
         { "mistral", NAMES(TEKKEN, "[SYSTEM_PROMPT]", "[ARGS]", "[CALL_ID]"), "expected/",
-          "Mistral-Small-3.2-24B-Instruct-2506", "<s>", "</s>", NAMES(ORDER, "tool_long_id"),
-          "Mistral Small 3", false, 12 },
+          "Mistral-Small-3.2-24B-Instruct-2506", "<s>", "</s>",
+          NAMES(ORDER, "tool_long_id"), "Mistral Small 3", false, 12 },
         /* It takes thoughts as parts of the content. */
         { "mistral", NAMES(TEKKEN, "[SYSTEM_PROMPT]", "[ARGS]", "[THINK]"), "expected/",
           "mistralai-Ministral-3-14B-Reasoning-2512", "<s>", "</s>",

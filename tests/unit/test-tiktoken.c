@@ -1,95 +1,11 @@
 /* tiktoken.model: Kimi's file and the vectors of its tokenizer, and small files. */
 #include "config.h"
 
-#include "tests/unit/vocab.h"
+#include "tests/unit/kimi.h"
 
 #include <unistd.h>
 
 #include "base/base64.h"
-#include "tests/unit/xtml-cases.h"
-#include "tokenizer/hf.h"
-
-static void write_file(const char *dir, const char *name, const void *p, size_t n)
-{
-    struct buf path = {0};
-
-    buf_addf(&path, "%s/%s", dir, name);
-    FILE *f = fopen(path.p, "w");
-    if (!f || fwrite(p, 1, n, f) != n || fclose(f))
-        fail_msg("cannot write %s", path.p);
-    buf_release(&path);
-}
-
-static void remove_file(const char *dir, const char *name)
-{
-    struct buf path = {0};
-
-    buf_addf(&path, "%s/%s", dir, name);
-    unlink(path.p);
-    buf_release(&path);
-}
-
-/* ---- Kimi's, in a folder as the model ships it ---- */
-
-static char kimi_dir[] = "/tmp/vitrine-kimi-XXXXXX";
-static struct tok *kimi;
-static json_t *cases;
-
-/* The special tokens as tokenizer_config.json has them. */
-static void write_config(const json_t *specials)
-{
-    json_t *decoder = json_object(), *config = json_object(), *id;
-    const char *name;
-    char key[32];
-
-    json_object_foreach ((json_t *)specials, name, id) {
-        snprintf(key, sizeof key, "%" JSON_INTEGER_FORMAT, json_integer_value(id));
-        json_object_set_new(
-            decoder, key,
-            json_pack("{s:s, s:b}", "content", name, "special", !strchr(name, '|')));
-    }
-    json_object_set_new(config, "added_tokens_decoder", decoder);
-    json_object_set_new(config, "bos_token", json_string("[BOS]"));
-    json_object_set_new(config, "eos_token", json_string("[EOS]"));
-    char *text = json_dumps(config, 0);
-    write_file(kimi_dir, "tokenizer_config.json", text, strlen(text));
-    free(text);
-    json_decref(config);
-}
-
-static void kimi_open(void)
-{
-    char path[8192];
-    struct buf text = {0};
-    struct err e = {0};
-
-    if (kimi)
-        return;
-    cases = xtml_cases();
-    snprintf(path, sizeof path, "%s/tokenizers/hf/kimi_k2.tiktoken.xz", unit_shared());
-    assert_non_null(mkdtemp(kimi_dir));
-    if (!vocab_unxz(path, &text)) {
-        print_message("skipped: xz cannot unpack it\n");
-        skip();
-    }
-    write_file(kimi_dir, "tiktoken.model", text.p, text.n);
-    write_config(json_object_get(cases, "special_tokens"));
-    kimi = tok_from_files(kimi_dir, NULL, &e);
-    if (!kimi)
-        fail_msg("%s", e.text);
-    buf_release(&text);
-}
-
-static int kimi_close(void **state)
-{
-    (void)state;
-    tok_free(kimi);
-    json_decref(cases);
-    remove_file(kimi_dir, "tiktoken.model");
-    remove_file(kimi_dir, "tokenizer_config.json");
-    rmdir(kimi_dir);
-    return 0;
-}
 
 static void kimi_is_recognised(void **state)
 {
@@ -121,17 +37,18 @@ static void kimi_tokenize(void **state)
     UNIT_NEEDS_SHARED();
     kimi_open();
 
-    json_array_foreach (json_object_get(cases, "tokenize"), i, c) {
+    json_array_foreach(json_object_get(kimi_cases, "tokenize"), i, c) {
         const json_t *text = json_object_get(c, "text");
         bool special = json_is_true(json_object_get(c, "allow_special"));
         struct tok_ids ids = {0};
-        (special ? tok_encode_special : tok_encode)(
-            kimi, json_string_value(text), json_string_length(text), TOK_AT_START, &ids);
+        (special ? tok_encode_special : tok_encode)(kimi, json_string_value(text),
+                                                    json_string_length(text), TOK_AT_START,
+                                                    &ids);
         bad += !same_ids(json_string_value(json_object_get(c, "name")), &ids,
                          json_object_get(c, "ids"));
         tok_ids_release(&ids);
     }
-    print_message("%zu cases\n", i);
+    print_message("%zu kimi_cases\n", i);
     assert_int_equal(bad, 0);
     assert_true(i >= 42);
 }
@@ -164,7 +81,7 @@ static void kimi_tokenize_hashes(void **state)
     UNIT_NEEDS_SHARED();
     kimi_open();
 
-    json_array_foreach (json_object_get(cases, "tokenize_hashes"), i, c) {
+    json_array_foreach(json_object_get(kimi_cases, "tokenize_hashes"), i, c) {
         const char *want =
             json_string_value(json_object_get(c, "sha256_of_compact_json_id_list"));
         struct tok_ids ids = {0};
@@ -205,15 +122,15 @@ static void kimi_split(void **state)
     UNIT_NEEDS_SHARED();
     kimi_open();
 
-    json_array_foreach (json_object_get(cases, "split"), i, c) {
+    json_array_foreach(json_object_get(kimi_cases, "split"), i, c) {
         const json_t *text = json_object_get(c, "text");
         presplit_cut(p, json_string_value(text), json_string_length(text), &w);
-        json_array_foreach (json_object_get(c, "pieces"), k, piece)
+        json_array_foreach(json_object_get(c, "pieces"), k, piece)
             if (k >= w.cut_n || w.cut[k] != json_string_length(piece))
                 fail_msg("piece %zu of %s", k, json_string_value(text));
         assert_int_equal(k, json_string_length(text) ? w.cut_n : 0);
     }
-    print_message("%zu cases\n", i);
+    print_message("%zu kimi_cases\n", i);
     assert_true(i >= 41);
     tok_work_release(&w);
     presplit_free(p);
@@ -237,12 +154,12 @@ static void long_texts_are_cut_in_parts(void **state)
     assert_int_equal(tok_kimi_part(text.p + 50000, text.n - 50000, &done), 10000);
     buf_reset(&text);
     while (text.n < 2 * 500000)
-        buf_adds(&text, "\xC3\xA9 "); /* 666,666 characters */
+        buf_adds(&text, "\xC3\xA9 ");           /* 666,666 characters */
     done = 0;
     for (at = 0; at < text.n; parts++) {
         size_t n = tok_kimi_part(text.p + at, text.n - at, &done);
         if (parts == 0)
-            assert_int_equal(n, 600000); /* 400,000 characters */
+            assert_int_equal(n, 600000);        /* 400,000 characters */
         assert_true(n > 0);
         at += n;
     }
@@ -344,9 +261,12 @@ static void broken_files_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kimi_is_recognised),          cmocka_unit_test(kimi_tokenize),
-        cmocka_unit_test(kimi_tokenize_hashes),        cmocka_unit_test(kimi_split),
-        cmocka_unit_test(long_texts_are_cut_in_parts), cmocka_unit_test(ranks_are_merged),
+        cmocka_unit_test(kimi_is_recognised),
+        cmocka_unit_test(kimi_tokenize),
+        cmocka_unit_test(kimi_tokenize_hashes),
+        cmocka_unit_test(kimi_split),
+        cmocka_unit_test(long_texts_are_cut_in_parts),
+        cmocka_unit_test(ranks_are_merged),
         cmocka_unit_test(broken_files_are_refused),
     };
     cmocka_set_message_output(CM_OUTPUT_TAP);
