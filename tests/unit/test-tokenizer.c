@@ -377,6 +377,22 @@ static void the_pre_tokenizer_can_be_named(void **state)
     text_is(TOK_AT_START, "abcc", "abcc");
 }
 
+/* What GGUF has no place for is known by the pre-tokenizer's name. */
+static void the_mask_takes_spaces_along(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    (void)state;
+
+    bpe_tokens(&v);
+    gm_token(&v, "<mask>", CONTROL, 0);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gpt2");
+    gw_kv_str(&made, "tokenizer.ggml.pre", "roberta-bpe");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    bpe_merge_list(&made);
+    load();
+    special_is(TOK_AT_START, "a  <mask> a", "a <mask> " GS "a");
+}
+
 /* Kimi's files need no merges: the id is the rank. Others do. */
 static void kimi_needs_no_merges(void **state)
 {
@@ -462,6 +478,7 @@ int main(void)
         cmocka_unit_test_teardown(runs_of_spaces_are_found_in_both_forms, clean),
         cmocka_unit_test_teardown(bpe_merges_by_rank, clean),
         cmocka_unit_test_teardown(the_pre_tokenizer_can_be_named, clean),
+        cmocka_unit_test_teardown(the_mask_takes_spaces_along, clean),
         cmocka_unit_test_teardown(kimi_needs_no_merges, clean),
         cmocka_unit_test_teardown(merges_over_characters, clean),
         cmocka_unit_test_teardown(qwen_text_is_normalised, clean),
