@@ -20,8 +20,8 @@
 #include "cmd_text.h"
 
 enum {
-    CORPUS_MAX = 4 << 20,       /* bytes of each text */
-    CORPUS_MIN = 1 << 16,       /* less is not worth timing */
+    CORPUS_MAX = 4 << 20, /* bytes of each text */
+    CORPUS_MIN = 1 << 16, /* less is not worth timing */
 };
 
 struct corpus {
@@ -83,10 +83,10 @@ static void add_roff_line(struct buf *out, const char *p)
         }
         switch (p[1]) {
         case 'f':
-        case '*':                       /* \fB, \*(Aq */
+        case '*': /* \fB, \*(Aq */
             p += p[2] == '(' && p[3] && p[4] ? 4 : p[2] ? 2 : 1;
             break;
-        case '(':                       /* \(em */
+        case '(': /* \(em */
             buf_addc(out, ' ');
             p += p[2] && p[3] ? 3 : 1;
             break;
@@ -129,7 +129,7 @@ static void read_manuals(struct corpus *c, const char *dir)
 static void read_sources(struct corpus *c, const char *top)
 {
     static const char *const folders[] = { "base", "backend", "tokenizer", "templates",
-                                           "chat", "tui", "." };
+                                           "chat", "tui",     "." };
     struct buf path = {0};
 
     for (size_t k = 0; k < sizeof folders / sizeof *folders; k++) {
@@ -268,7 +268,8 @@ static double median(double *v, size_t n)
 static void measure(const struct tok *t, size_t repeat, struct corpus *c)
 {
     double *encode = xcalloc(repeat, sizeof *encode);
-    double *again = xcalloc(repeat, sizeof *again), *decode = xcalloc(repeat, sizeof *decode);
+    double *again = xcalloc(repeat, sizeof *again),
+           *decode = xcalloc(repeat, sizeof *decode);
     struct tok_cache *cache = tok_cache_new(t, (size_t)64 << 20);
     struct tok_span span = { c->text.n, TOK_TEXT_FOREIGN };
     struct tok_ids ids = {0};
@@ -314,12 +315,12 @@ static void print_json(const struct tok *t, double load_ms, const struct corpus 
     json_object_set_new(o, "load_ms", cmd_json_real(load_ms));
     for (size_t i = 0; i < n; i++)
         json_array_append_new(
-            list, json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "text", v[i].name, "from",
-                            v[i].from, "bytes", (json_int_t)v[i].text.n, "ids",
-                            (json_int_t)v[i].ids, "encode_mb_s",
-                            cmd_json_real(v[i].encode_mbs), "again_mb_s",
-                            cmd_json_real(v[i].again_mbs), "decode_mb_s",
-                            cmd_json_real(v[i].decode_mbs)));
+            list,
+            json_pack("{s:s, s:s, s:I, s:I, s:o, s:o, s:o}", "text", v[i].name, "from",
+                      v[i].from, "bytes", (json_int_t)v[i].text.n, "ids",
+                      (json_int_t)v[i].ids, "encode_mb_s", cmd_json_real(v[i].encode_mbs),
+                      "again_mb_s", cmd_json_real(v[i].again_mbs), "decode_mb_s",
+                      cmd_json_real(v[i].decode_mbs)));
     json_object_set_new(o, "results", list);
     cmd_json_print(o);
 }
@@ -329,8 +330,9 @@ static void print_text(const struct tok *t, double load_ms, const struct corpus 
 {
     struct cmd_columns head = { .width = 2, .align = "ll" };
     struct cmd_columns c = { .width = 7, .align = "llrrrrr" };
-    static const char *const heads[] = { "text",        "from",       "bytes", "bytes/token",
-                                         "encode MB/s", "again MB/s", "decode MB/s" };
+    static const char *const heads[] = { "text",        "from",        "bytes",
+                                         "bytes/token", "encode MB/s", "again MB/s",
+                                         "decode MB/s" };
     struct buf size = {0};
 
     cmd_cellf(&head, "tokenizer");

@@ -76,8 +76,8 @@ static void check_one(struct check *c, const char *name, const struct buf *text,
 
     (special ? tok_encode_special : tok_encode)(c->tok, buf_str(text), text->n,
                                                 TOK_AT_START, &got);
-    bool same = got.n == want->n &&
-                (!got.n || !memcmp(got.v, want->v, got.n * sizeof *got.v));
+    bool same =
+        got.n == want->n && (!got.n || !memcmp(got.v, want->v, got.n * sizeof *got.v));
     c->cases++;
     c->equal += same;
     if (!same && c->json) {
@@ -145,11 +145,12 @@ static bool check_cases(struct check *c, const json_t *cases, const json_t *by_n
         const json_t *ids = by_name ? json_object_get(by_name, name ? name : "")
                                     : json_object_get(o, "ids");
         if (by_name && !ids)
-            continue;                   /* "plain" has only what differs from "ref" */
+            continue; /* "plain" has only what differs from "ref" */
         ok = check_text(c, o, &text, e) && check_ids(c, ids, name, &want, e);
         if (ok)
             check_one(c, name, &text,
-                      special || json_is_true(json_object_get(o, "allow_special")), &want);
+                      special || json_is_true(json_object_get(o, "allow_special")),
+                      &want);
     }
     tok_ids_release(&want);
     buf_release(&text);
@@ -201,7 +202,8 @@ static json_t *check_corpus(const struct check *c, const char *name, struct err 
 static bool check_json(struct check *c, struct err *e)
 {
     json_t *doc = check_load(c->path, e), *corpus = NULL;
-    const json_t *ref = json_object_get(doc, "ref"), *plain = json_object_get(doc, "plain");
+    const json_t *ref = json_object_get(doc, "ref"),
+                 *plain = json_object_get(doc, "plain");
     bool ok = doc != NULL;
 
     if (ok && (ref || plain)) {
@@ -232,7 +234,8 @@ static bool check_line(const struct check *c, const char *p, const char *end, si
         }
         long id = strtol(p, &behind, 10);
         if (behind == p || id < 0 || id > INT32_MAX)
-            return err_set(e, "%s: line %zu of its .out is no list of ids", c->path, line);
+            return err_set(e, "%s: line %zu of its .out is no list of ids", c->path,
+                           line);
         tok_ids_add(out, (int32_t)id);
         p = behind;
     }
@@ -249,12 +252,13 @@ static bool check_inp(struct check *c, struct err *e)
     bool ok = cmd_read(c->path, &in, e) && cmd_read(path.p, &out, e);
     const char *s = buf_str(&in), *end = s + in.n, *l = buf_str(&out);
     while (ok && s < end) {
-        const char *mark = memmem(s, (size_t)(end - s), check_mark, sizeof check_mark - 1);
+        const char *mark =
+            memmem(s, (size_t)(end - s), check_mark, sizeof check_mark - 1);
         const char *behind = strchr(l, '\n');
         char name[32];
         if (!behind && !*l) {
-            ok = err_set(e, "%s: its .out has %zu lines, but there are more texts", c->path,
-                         line);
+            ok = err_set(e, "%s: its .out has %zu lines, but there are more texts",
+                         c->path, line);
             break;
         }
         ok = check_line(c, l, behind ? behind : l + strlen(l), ++line, &want, e);

@@ -18,12 +18,21 @@ static const char *const doctor_texts[] = {
     " a  b   c\t\td\n\n\ne \r\n f ",
     "for (int i = 0; i < 10; i++) { x[i] += 0x1F; }\n",
     "1 12 123 1234 12345 3.14159 1e-9",
-    "\xC3\xA9t\xC3\xA9 na\xC3\xAFve Stra\xC3\x9F" "e \xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82",
-    "\xE4\xBD\xA0\xE5\xA5\xBD\xEF\xBC\x8C\xE4\xB8\x96\xE7\x95\x8C\xE3\x80\x82 \xED\x95\x9C\xEA\xB5\xAD",
+    /* accents, Cyrillic */
+    "\xC3\xA9t\xC3\xA9 na\xC3\xAFve Stra\xC3\x9F"
+    "e \xD0\x9F\xD1\x80\xD0\xB8\xD0\xB2\xD0\xB5\xD1\x82",
+    /* Chinese, Korean */
+    "\xE4\xBD\xA0\xE5\xA5\xBD\xEF\xBC\x8C\xE4\xB8\x96\xE7\x95\x8C"
+    "\xE3\x80\x82 \xED\x95\x9C\xEA\xB5\xAD",
+    /* marks: Hindi, Thai */
     "\xE0\xA4\xA8\xE0\xA4\xAE\xE0\xA4\xB8\xE0\xA5\x8D\xE0\xA4\xA4\xE0\xA5\x87 "
-    "\xE0\xB8\xA0\xE0\xB8\xB2\xE0\xB8\xA9\xE0\xB8\xB2\xE0\xB9\x84\xE0\xB8\x97\xE0\xB8\xA2",
-    "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB \xF0\x9F\x87\xA9\xF0\x9F\x87\xAA \xE2\x9D\xA4\xEF\xB8\x8F",
-    "cafe\xCC\x81 \xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB",       /* not composed */
+    "\xE0\xB8\xA0\xE0\xB8\xB2\xE0\xB8\xA9\xE0\xB8\xB2\xE0\xB9\x84"
+    "\xE0\xB8\x97\xE0\xB8\xA2",
+    /* emoji of several characters */
+    "\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x92\xBB "
+    "\xF0\x9F\x87\xA9\xF0\x9F\x87\xAA \xE2\x9D\xA4\xEF\xB8\x8F",
+    /* not composed: an accent, Hangul */
+    "cafe\xCC\x81 \xE1\x84\x92\xE1\x85\xA1\xE1\x86\xAB",
     "<|im_start|>user <think> </s> [INST] <start_of_turn>",
 };
 
@@ -70,7 +79,8 @@ static void check_texts(struct doctor *d)
         stable += same(&again, buf_str(&back), back.n);
     }
     if (exact == n)
-        doctor_addf(d, DOCTOR_OK, "round trip", "all %zu texts come back byte for byte", n);
+        doctor_addf(d, DOCTOR_OK, "round trip", "all %zu texts come back byte for byte",
+                    n);
     else if (stable == n)
         doctor_addf(d, exact + 2 < n ? DOCTOR_WARNING : DOCTOR_OK, "round trip",
                     "%zu of %zu texts come back byte for byte, the others changed: the "
@@ -141,12 +151,12 @@ static void check_specials(struct doctor *d)
         }
     }
     if (leaks)
-        doctor_addf(d, DOCTOR_BAD, "special tokens", "%zu control tokens can be made from "
-                                                     "text", leaks);
+        doctor_addf(d, DOCTOR_BAD, "special tokens",
+                    "%zu control tokens can be made from text", leaks);
     else if (unnamed)
         doctor_addf(d, DOCTOR_WARNING, "special tokens",
-                    "%zu control, %zu user-defined; %zu cannot be named, as another has the "
-                    "same name: %s", control, user, unnamed, buf_str(&first));
+                    "%zu control, %zu user-defined; %zu cannot be named, as another has "
+                    "the same name: %s", control, user, unnamed, buf_str(&first));
     else
         doctor_addf(d, DOCTOR_OK, "special tokens",
                     "%zu control, %zu user-defined; each by its name, no control token "
@@ -183,7 +193,8 @@ static void check_end(struct doctor *d)
     }
     if (n == 0)
         doctor_addf(d, DOCTOR_WARNING, "end of turn",
-                    "no token ends a turn; answers go on until --predict or a full context");
+                    "no token ends a turn; answers go on until --predict or a full "
+                    "context");
     else
         buf_addf(doctor_add(d, DOCTOR_OK, "end of turn"), "%s%s", buf_str(&names),
                  n > SHOWN ? ", ..." : "");

@@ -18,12 +18,12 @@
 enum { CACHE_LEAST = 32 };
 
 struct cache_entry {
-    struct cache_entry *next; /* with the same slot */
+    struct cache_entry *next;   /* with the same slot */
     struct cache_entry *newer, *older;
     uint64_t hash;
     enum tok_place place;
     size_t n_span, n_ids, len;
-    struct tok_span *span; /* these three behind the entry */
+    struct tok_span *span;      /* these three behind the entry */
     int32_t *id;
     char *text;
 };

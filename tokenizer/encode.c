@@ -65,9 +65,9 @@ void tok_whole_set(const struct tok *t, int32_t id, bool whole)
 
 struct encode {
     const struct tok *t;
-    unsigned mode; /* enum tok_mode of text that is not foreign */
-    bool start;    /* no id came before, or a special one */
-    bool first;    /* and none at all */
+    unsigned mode;          /* enum tok_mode of text that is not foreign */
+    bool start;             /* no id came before, or a special one */
+    bool first;             /* and none at all */
     struct tok_work *w;
     struct tok_ids *out;
 };
@@ -76,8 +76,8 @@ struct encode {
 struct encode_text {
     const char *p;
     size_t len;
-    const struct tok_span *span; /* that p is in */
-    size_t left;                 /* bytes of that span from p on */
+    const struct tok_span *span;    /* that p is in */
+    size_t left;                    /* bytes of that span from p on */
 };
 
 static void encode_skip(struct encode_text *x, size_t n)
@@ -300,7 +300,7 @@ static void encode_normalized(struct encode *k, struct encode_text x)
 static void encode_all(const struct tok *t, const char *text, const struct tok_span *span,
                        size_t n, unsigned mode, enum tok_place place, struct tok_ids *out)
 {
-    struct tok_work w = { 0 };
+    struct tok_work w = {0};
     struct encode k = { .t = t,
                         .mode = mode,
                         .w = &w,

@@ -58,9 +58,9 @@ void hf_list_release(struct hf_list *l);
 
 struct hf_added {
     int64_t id;
-    const char *content; /* borrowed from the document */
+    const char *content;    /* borrowed from the document */
     size_t n;
-    unsigned found; /* enum tok_found */
+    unsigned found;         /* enum tok_found */
     bool special;
 };
 

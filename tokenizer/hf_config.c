@@ -14,8 +14,8 @@ static const size_t config_max = (size_t)64 << 20;
 
 static bool config_read(const char *path, const char *name, json_t **out, struct err *e)
 {
-    struct buf file = { 0 };
-    struct hf_file text = { 0 };
+    struct buf file = {0};
+    struct hf_file text = {0};
     json_error_t je;
     bool ok = true;
 
@@ -37,7 +37,7 @@ static bool config_read(const char *path, const char *name, json_t **out, struct
 
 bool hf_config_load(struct hf_config *c, const char *path, struct err *e)
 {
-    *c = (struct hf_config){ 0 };
+    *c = (struct hf_config){0};
     if (config_read(path, "tokenizer_config.json", &c->tokenizer, e) &&
         config_read(path, "generation_config.json", &c->generation, e))
         return true;
@@ -49,7 +49,7 @@ void hf_config_release(struct hf_config *c)
 {
     json_decref(c->tokenizer);
     json_decref(c->generation);
-    *c = (struct hf_config){ 0 };
+    *c = (struct hf_config){0};
 }
 
 bool hf_added_read(const json_t *o, int64_t id, struct hf_added *a)
@@ -118,7 +118,7 @@ void hf_config_apply(const struct hf_config *c, struct tok *t)
 
 void hf_origin(struct tok *t, const char *path, const struct hf_config *c)
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
 
     buf_adds(&b, path);
     if (c->tokenizer)
@@ -134,7 +134,7 @@ struct tok *tok_from_files(const char *path, const char *pre, struct err *e)
         bool ranks;
     } known[] = { { "tokenizer.json", false }, { "tiktoken.model", true } };
     const char *dot = strrchr(path, '.');
-    struct buf file = { 0 };
+    struct buf file = {0};
 
     if (!hf_is_dir(path)) {
         bool ranks = !dot || strcmp(dot, ".json") != 0;

@@ -15,7 +15,7 @@
 
 bool hf_bad(struct err *e, const char *path, const char *fmt, ...)
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
     va_list ap;
 
     va_start(ap, fmt);
@@ -71,7 +71,7 @@ bool hf_map(const char *path, size_t max, struct hf_file *f, struct err *e)
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-    *f = (struct hf_file){ 0 };
+    *f = (struct hf_file){0};
     if (fd < 0)
         return hf_bad(e, path, "%s", strerror(errno));
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
@@ -99,5 +99,5 @@ void hf_unmap(struct hf_file *f)
 {
     if (f->n)
         munmap((void *)f->p, f->n);
-    *f = (struct hf_file){ 0 };
+    *f = (struct hf_file){0};
 }

@@ -287,5 +287,5 @@ void hf_list_release(struct hf_list *l)
 {
     buf_release(&l->left);
     buf_release(&l->right);
-    *l = (struct hf_list){ 0 };
+    *l = (struct hf_list){0};
 }

@@ -177,7 +177,7 @@ static bool split_split(struct split *s, const json_t *o)
     const json_t *regex = json_object_get(pattern, "Regex");
     const json_t *text = json_object_get(pattern, "String");
     enum presplit_behavior behavior;
-    struct buf re = { 0 };
+    struct buf re = {0};
 
     if (!split_behavior(s, o, "", &behavior))
         return false;

@@ -19,37 +19,37 @@
 /* Numbers of tokenizer.ggml.token_type. */
 enum tok_type {
     TOK_NORMAL = 1,
-    TOK_UNKNOWN = 2, /* stands for what the vocabulary cannot write */
+    TOK_UNKNOWN = 2,        /* stands for what the vocabulary cannot write */
     TOK_CONTROL = 3,
-    TOK_USER = 4, /* found in text before anything is merged */
+    TOK_USER = 4,           /* found in text before anything is merged */
     TOK_UNUSED = 5,
     TOK_BYTE = 6,
 };
 
 /* How the name of an added token is found in text, as tokenizer.json says it. */
 enum tok_found {
-    TOK_FOUND_WORD = 1,  /* "single_word": no letters or digits touch it */
-    TOK_FOUND_LEFT = 2,  /* "lstrip": it takes the white space before it along */
-    TOK_FOUND_RIGHT = 4, /* "rstrip": and that behind it */
-    TOK_FOUND_ALSO = 16, /* and it can be what merging makes, like any other token */
-    TOK_FOUND_LATE = 8,  /* "normalized": looked for in the normalised text */
+    TOK_FOUND_WORD = 1,     /* "single_word": no letters or digits touch it */
+    TOK_FOUND_LEFT = 2,     /* "lstrip": it takes the white space before it along */
+    TOK_FOUND_RIGHT = 4,    /* "rstrip": and that behind it */
+    TOK_FOUND_LATE = 8,     /* "normalized": looked for in the normalised text */
+    TOK_FOUND_ALSO = 16,    /* and it can be what merging makes, like any other token */
 };
 
 struct tok_entry {
-    const char *name;  /* borrowed from the file or the list, or in the arena */
-    const char *bytes; /* the same, or in the arena */
+    const char *name;       /* borrowed from the file or the list, or in the arena */
+    const char *bytes;      /* the same, or in the arena */
     uint32_t name_len, bytes_len;
-    float score;   /* SentencePiece: the higher, the earlier it is merged */
-    uint8_t type;  /* enum tok_type */
-    uint8_t found; /* enum tok_found */
-    bool ends;     /* the model's turn ends with it */
+    float score;            /* SentencePiece: the higher, the earlier it is merged */
+    uint8_t type;           /* enum tok_type */
+    uint8_t found;          /* enum tok_found */
+    bool ends;              /* the model's turn ends with it */
 };
 
 /* ---- names.c: sorted names, longest match ---- */
 
 /* Texts in which a name is that token. */
 enum tok_mode {
-    TOK_IN_SPECIAL = 1, /* tok_encode_special() */
+    TOK_IN_SPECIAL = 1,     /* tok_encode_special() */
     TOK_IN_PLAIN = 2,
     TOK_IN_FOREIGN = 4,
 };
@@ -58,14 +58,14 @@ struct tok_name {
     const char *p;
     uint32_t n;
     int32_t id;
-    unsigned modes; /* enum tok_mode */
+    unsigned modes;         /* enum tok_mode */
 };
 
 struct tok_names {
     struct tok_name *v;
     size_t n, cap;
-    uint32_t first[257]; /* with first byte b: v[first[b]] .. v[first[b + 1]] */
-    bool begins[256];    /* is there one? */
+    uint32_t first[257];    /* with first byte b: v[first[b]] .. v[first[b + 1]] */
+    bool begins[256];       /* is there one? */
 };
 
 void tok_names_add(struct tok_names *s, const char *p, size_t n, int32_t id,
@@ -80,9 +80,9 @@ void tok_names_release(struct tok_names *s);
 /* ---- map.c: bytes → id, and (left id, right id) → merge ---- */
 
 struct tok_map_slot {
-    uint64_t word; /* up to 8 bytes: the bytes themselves; more: their hash */
+    uint64_t word;          /* up to 8 bytes: the bytes themselves; more: their hash */
     uint32_t len;
-    uint32_t id1; /* id + 1; 0: free */
+    uint32_t id1;           /* id + 1; 0: free */
 };
 
 enum { TOK_BATCH = 16 }; /* look-ups whose memory is fetched at once */
@@ -91,14 +91,14 @@ struct tok_map {
     struct tok_map_slot *slot;
     size_t mask;
     uint64_t seed;
-    int32_t late[TOK_BATCH]; /* put, but not yet in the table */
+    int32_t late[TOK_BATCH];    /* put, but not yet in the table */
     int n_late;
 };
 
 struct tok_pair_slot {
-    uint64_t key; /* 0: free */
+    uint64_t key;           /* 0: free */
     uint32_t rank;
-    int32_t id; /* what the two become */
+    int32_t id;             /* what the two become */
 };
 
 struct tok_pairs {
@@ -144,14 +144,14 @@ void tok_whole_set(const struct tok *t, int32_t id, bool whole);
 /* ---- merge.c: the one merging loop ---- */
 
 struct merge_sym {
-    uint32_t at, len;   /* bytes of the text */
-    int32_t id;         /* -1: not known yet */
-    int32_t prev, next; /* while merging */
+    uint32_t at, len;       /* bytes of the text */
+    int32_t id;             /* -1: not known yet */
+    int32_t prev, next;     /* while merging */
 };
 
 struct merge_pair {
-    uint32_t order; /* the smaller, the earlier it is merged */
-    int32_t id;     /* -1: the two do not merge */
+    uint32_t order;         /* the smaller, the earlier it is merged */
+    int32_t id;             /* -1: the two do not merge */
 };
 
 struct merge_cand;
@@ -162,15 +162,15 @@ struct tok_work {
     size_t n, sym_cap;
     struct merge_cand *heap;
     size_t heap_n, heap_cap;
-    size_t *cut; /* lengths of pieces */
+    size_t *cut;            /* lengths of pieces */
     size_t cut_n, cut_cap;
-    size_t *cut2; /* the same, for the step before */
+    size_t *cut2;           /* the same, for the step before */
     size_t cut2_cap;
-    struct buf text;  /* spm.c's */
-    struct buf norm;  /* encode.c's */
-    struct buf known; /* presplit.c's */
+    struct buf text;        /* spm.c's */
+    struct buf norm;        /* encode.c's */
+    struct buf known;       /* presplit.c's */
     unsigned gave_up;       /* presplit.c: expressions that ran too long */
-    void *match;      /* presplit.c's */
+    void *match;            /* presplit.c's */
 };
 
 void tok_work_release(struct tok_work *w);
@@ -190,12 +190,12 @@ enum { PRESPLIT_STEPS = 7 };
 
 struct presplit_family {
     const char *name;
-    const char *step[PRESPLIT_STEPS]; /* expressions; NULL: no more */
+    const char *step[PRESPLIT_STEPS];   /* expressions; NULL: no more */
 };
 
 struct presplit_name {
-    const char *name;   /* of tokenizer.ggml.pre */
-    const char *family; /* whose expressions it has */
+    const char *name;       /* of tokenizer.ggml.pre */
+    const char *family;     /* whose expressions it has */
     unsigned flags;
 };
 
@@ -221,7 +221,7 @@ enum presplit_origin { PRESPLIT_OURS, PRESPLIT_FOREIGN };
 
 /* What becomes of the matches: the names are those of tokenizer.json. */
 enum presplit_behavior {
-    PRESPLIT_ISOLATED, /* a piece */
+    PRESPLIT_ISOLATED,      /* a piece */
     PRESPLIT_REMOVED,
     PRESPLIT_CONTIGUOUS,    /* neighbours are one piece */
     PRESPLIT_WITH_PREVIOUS, /* part of the piece before */
@@ -261,7 +261,7 @@ enum tok_norm_kind {
 
 struct tok_norm {
     enum tok_norm_kind kind;
-    char *from, *to; /* REPLACE */
+    char *from, *to;        /* REPLACE */
     size_t from_len, to_len;
 };
 
@@ -291,42 +291,42 @@ typedef void tok_encode_text(const struct tok *t, const char *text, size_t len,
 /* Where a space is put before a text. */
 enum tok_prefix {
     TOK_PREFIX_NONE,
-    TOK_PREFIX_ALWAYS, /* at every start */
-    TOK_PREFIX_UNLESS, /* at every start, unless there is one */
-    TOK_PREFIX_FIRST,  /* where the prompt begins, unless there is one */
+    TOK_PREFIX_ALWAYS,      /* at every start */
+    TOK_PREFIX_UNLESS,      /* at every start, unless there is one */
+    TOK_PREFIX_FIRST,       /* where the prompt begins, unless there is one */
 };
 
 struct tok {
     char kind[64];
-    char *origin; /* where it was found, for people */
+    char *origin;               /* where it was found, for people */
     struct tok_entry *v;
     size_t n;
-    char *arena; /* bytes that are not in the file as they are */
-    char *names; /* names, if they are not in the file as they are */
+    char *arena;                /* bytes that are not in the file as they are */
+    char *names;                /* names, if they are not in the file as they are */
     tok_encode_text *encode;
-    struct tok_names specials; /* control, user-defined and unknown, by name */
-    struct tok_names found;    /* names that are looked for in text */
-    struct tok_names late;     /* and those that are in normalised text */
-    char **late_names;         /* (n_late) those of them that normalising changed */
+    struct tok_names specials;  /* control, user-defined and unknown, by name */
+    struct tok_names found;     /* names that are looked for in text */
+    struct tok_names late;      /* and those that are in normalised text */
+    char **late_names;          /* (n_late) those of them that normalising changed */
     size_t n_late, cap_late;
     unsigned takes;             /* enum tok_side of all tokens */
-    int32_t bos, eos, unk; /* -1: none */
+    int32_t bos, eos, unk;      /* -1: none */
     bool adds_bos;
     enum tok_prefix prefix;
     struct tok_norm *norm;
     size_t n_norm, cap_norm;
-    struct tok_map map;        /* bytes → id of what text may become */
-    int32_t byte_id[256];      /* -1: the vocabulary cannot write this byte */
-    struct tok_names list;     /* of tok_from_list() */
-    bool joins[256];           /* spm.c, chars.c: a token has a space behind this byte */
-    bool aliases_spaces;       /* spm.c: a run of spaces is found in either form */
-    bool splits_spaces;        /* chars.c: nothing merges across the front of a space */
-    bool writes_unknown;       /* bpe.c: unk stands for bytes that cannot be written */
-    bool fuses_unknown;        /* chars.c: neighbours that cannot be written are one */
-    uint32_t longest;          /* bytes of the longest token in the map */
-    struct tok_pairs pairs;    /* BPE; without slots the id is the rank */
-    unsigned char *whole;      /* enum tok_whole of each token */
-    struct presplit *presplit; /* NULL: the text is one piece */
+    struct tok_map map;         /* bytes → id of what text may become */
+    int32_t byte_id[256];       /* -1: the vocabulary cannot write this byte */
+    struct tok_names list;      /* of tok_from_list() */
+    bool joins[256];            /* spm.c, chars.c: a token has a space behind this byte */
+    bool aliases_spaces;        /* spm.c: a run of spaces is found in either form */
+    bool splits_spaces;         /* chars.c: nothing merges across the front of a space */
+    bool writes_unknown;        /* bpe.c: unk stands for bytes that cannot be written */
+    bool fuses_unknown;         /* chars.c: neighbours that cannot be written are one */
+    uint32_t longest;           /* bytes of the longest token in the map */
+    struct tok_pairs pairs;     /* BPE; without slots the id is the rank */
+    unsigned char *whole;       /* enum tok_whole of each token */
+    struct presplit *presplit;  /* NULL: the text is one piece */
     unsigned presplit_flags;
 };
 
@@ -350,7 +350,7 @@ struct tok *tok_new(void);
  * code points from U+0100 on, in order. */
 enum { BPE_ALPHABET = 0x144 };
 struct bpe_alphabet {
-    int16_t byte_of[BPE_ALPHABET]; /* -1: not in the alphabet */
+    int16_t byte_of[BPE_ALPHABET];  /* -1: not in the alphabet */
 };
 
 void bpe_alphabet_init(struct bpe_alphabet *a);
@@ -376,12 +376,12 @@ struct tok_merge_item {
 /* A zeroed struct with t set; tok_merges_end() says how many were useless. */
 struct tok_merges {
     struct tok *t;
-    bool chars; /* names are text, not the byte-level alphabet */
+    bool chars;             /* names are text, not the byte-level alphabet */
     struct bpe_alphabet alphabet;
     struct tok_merge_item v[TOK_BATCH];
     size_t n;
     struct buf text;
-    int32_t last; /* what the merge before made */
+    int32_t last;           /* what the merge before made */
     uint32_t rank;
     size_t useless;
 };

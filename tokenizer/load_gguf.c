@@ -16,7 +16,7 @@
 
 bool tok_bad(struct err *e, const struct gguf *g, const char *key, const char *fmt, ...)
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
     va_list ap;
 
     va_start(ap, fmt);
@@ -176,13 +176,30 @@ static bool load_ids(struct tok *t, const struct gguf *g, bool spm, struct err *
     return true;
 }
 
+/* The mask of BERT's heirs takes the white space before it along; see load_phi3(). */
+static void load_mask(struct tok *t, const char *pre)
+{
+    static const struct {
+        const char *pre, *name;
+    } masks[] = {
+        { "roberta-bpe", "<mask>" },  { "jina-v2-de", "<mask>" }, { "jina-v2-es", "<mask>" },
+        { "jina-v2-code", "<mask>" }, { "modern-bert", "[MASK]" },
+    };
+
+    for (size_t k = 0; k < sizeof masks / sizeof *masks; k++)
+        for (size_t i = 0; i < t->n && strcmp(masks[k].pre, pre) == 0; i++)
+            if (t->v[i].name_len == strlen(masks[k].name) &&
+                memcmp(t->v[i].name, masks[k].name, t->v[i].name_len) == 0)
+                t->v[i].found |= TOK_FOUND_LEFT;
+}
+
 static bool load_presplit(struct tok *t, const struct gguf *g, const char *pre,
                           struct err *e)
 {
     const char *key = pre ? "--pre" : "tokenizer.ggml.pre";
     const struct presplit_name *name = NULL;
     struct gguf_str s = { "", 0 };
-    struct buf list = { 0 };
+    struct buf list = {0};
 
     if (pre)
         s = (struct gguf_str){ pre, strlen(pre) };
@@ -206,6 +223,7 @@ static bool load_presplit(struct tok *t, const struct gguf *g, const char *pre,
         return false;
     }
     tok_set_presplit(t, name);
+    load_mask(t, name->name);
     t->adds_bos = (name->flags & PRESPLIT_BOS) != 0;
     return true;
 }
@@ -277,8 +295,8 @@ static bool load_bpe(struct tok *t, const struct gguf *g, struct err *e)
     return load_merges(t, g, e);
 }
 
-/* Phi-3's tokenizer.json says of its tokens that they take the white space behind them
- * along; GGUF has no place for that, so the model's name must tell. */
+/* What tokenizer.json says of white space beside a token has no place in GGUF; the model's
+ * name must tell. Phi-3's tokens take that behind them along. */
 static void load_phi3(struct tok *t, const struct gguf *g)
 {
     struct gguf_str s;
@@ -291,7 +309,8 @@ static void load_phi3(struct tok *t, const struct gguf *g)
     for (size_t i = 0; i < t->n; i++) {
         struct tok_entry *v = &t->v[i];
         bool end = v->name_len == 4 && memcmp(v->name, "</s>", 4) == 0;
-        bool plain = (int32_t)i == t->bos || (int32_t)i == t->eos || (int32_t)i == t->unk;
+        bool plain =
+            (int32_t)i == t->bos || (int32_t)i == t->eos || (int32_t)i == t->unk;
         if (end || (v->type == TOK_CONTROL && !plain))
             v->found |= TOK_FOUND_RIGHT;
     }
@@ -358,7 +377,7 @@ static bool load_family(struct tok *t, const struct gguf *g, const char *pre,
 struct tok *tok_from_gguf_pre(const struct gguf *g, const char *pre, struct err *e)
 {
     struct tok *t = tok_new();
-    struct buf origin = { 0 };
+    struct buf origin = {0};
 
     buf_addf(&origin, "tokenizer.ggml.* of %s", gguf_path(g));
     t->origin = buf_take(&origin);

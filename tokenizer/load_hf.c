@@ -17,7 +17,7 @@
 static const size_t hf_max = (size_t)400 << 20;
 
 struct hf_name {
-    size_t at, n; /* in names */
+    size_t at, n;           /* in names */
     int32_t id;
 };
 
@@ -25,7 +25,7 @@ struct hf_load {
     const char *path;
     struct tok *t;
     struct hf_list vocab, merges;
-    json_t *doc; /* without the two */
+    json_t *doc;            /* without the two */
     struct buf names;
     struct hf_name *v;
     size_t n, cap;
@@ -169,7 +169,7 @@ static size_t load_merge_count(struct hf_list probe)
     const char *from = probe.p, *to = probe.end;
     size_t n = 0;
 
-    probe.left = probe.right = (struct buf){ 0 };
+    probe.left = probe.right = (struct buf){0};
     while (n < 4000 && hf_next_merge(&probe, &left, &right))
         n++;
     size_t bytes = (size_t)(probe.p - from), all = (size_t)(to - from);
@@ -278,7 +278,7 @@ static bool load_all(struct hf_load *l)
 
 static bool load_document(struct hf_load *l, const char *text, size_t len)
 {
-    struct buf rest = { 0 };
+    struct buf rest = {0};
     json_error_t je;
     const char *why;
     bool ok = hf_scan(text, len, &rest, &l->vocab, &l->merges, &why);
@@ -316,9 +316,9 @@ struct tok *tok_hf_memory(const char *text, size_t len, const char *name,
 
 struct tok *tok_from_hf(const char *path, struct err *e)
 {
-    struct buf file = { 0 };
-    struct hf_file text = { 0 };
-    struct hf_config config = { 0 };
+    struct buf file = {0};
+    struct hf_file text = {0};
+    struct hf_config config = {0};
     struct tok *t = NULL;
 
     if (hf_is_dir(path))

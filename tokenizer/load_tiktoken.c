@@ -162,7 +162,7 @@ static void tiktoken_entries(struct tiktoken *k)
 static const struct presplit_name *tiktoken_presplit(const struct tiktoken *k,
                                                      const char *pre)
 {
-    struct buf list = { 0 };
+    struct buf list = {0};
     const struct presplit_name *n = NULL;
 
     if (!pre && k->n_ranks == KIMI_RANKS)
@@ -221,9 +221,9 @@ struct tok *tok_tiktoken_memory(const char *text, size_t len, const char *name,
 
 struct tok *tok_from_tiktoken(const char *path, const char *pre, struct err *e)
 {
-    struct buf file = { 0 };
-    struct hf_file text = { 0 };
-    struct hf_config config = { 0 };
+    struct buf file = {0};
+    struct hf_file text = {0};
+    struct hf_config config = {0};
     struct tok *t = NULL;
 
     if (hf_is_dir(path))

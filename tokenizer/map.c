@@ -157,7 +157,7 @@ int32_t tok_map_get(const struct tok_map *m, const struct tok_entry *v, const ch
 void tok_map_release(struct tok_map *m)
 {
     free(m->slot);
-    *m = (struct tok_map){ 0 };
+    *m = (struct tok_map){0};
 }
 
 void tok_pairs_init(struct tok_pairs *m, size_t n)
@@ -230,5 +230,5 @@ const struct tok_pair_slot *tok_pairs_get(const struct tok_pairs *m, int32_t lef
 void tok_pairs_release(struct tok_pairs *m)
 {
     free(m->slot);
-    *m = (struct tok_pairs){ 0 };
+    *m = (struct tok_pairs){0};
 }

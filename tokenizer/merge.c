@@ -40,7 +40,7 @@ void tok_work_release(struct tok_work *w)
     buf_release(&w->text);
     buf_release(&w->norm);
     buf_release(&w->known);
-    *w = (struct tok_work){ 0 };
+    *w = (struct tok_work){0};
 }
 
 static void merge_short(const struct tok *t, const char *text, struct tok_work *w,

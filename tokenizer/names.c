@@ -99,5 +99,5 @@ int32_t tok_names_find(const struct tok_names *s, const char *p, size_t n)
 void tok_names_release(struct tok_names *s)
 {
     free(s->v);
-    *s = (struct tok_names){ 0 };
+    *s = (struct tok_names){0};
 }

@@ -109,7 +109,7 @@ static void norm_replace(const struct tok_norm *f, const char *s, size_t n,
 static void norm_one(const struct tok_norm *f, const char *text, size_t len,
                      struct buf *out)
 {
-    struct norm_memory m = { 0 };
+    struct norm_memory m = {0};
 
     if (f->kind == TOK_NORM_REPLACE) {
         norm_replace(f, text, len, out);
@@ -146,7 +146,7 @@ static bool norm_is_done(const struct tok_norm *f, const char *text, size_t len)
 
 bool tok_normalize(const struct tok *t, const char *text, size_t len, struct buf *out)
 {
-    struct buf from = { 0 };
+    struct buf from = {0};
     size_t start = out->n, i = 0;
 
     while (i < t->n_norm && norm_is_done(&t->norm[i], text, len))

@@ -28,10 +28,10 @@
 
 /* Digits in groups of three, counted from the right. */
 struct presplit_digits {
-    const char *re;   /* what it stands for */
-    bool any_number;  /* \p{N}, not only \d */
-    bool to_boundary; /* numbers that end at a word boundary only */
-    bool between;     /* only the places count, the first group has no piece */
+    const char *re;         /* what it stands for */
+    bool any_number;        /* \p{N}, not only \d */
+    bool to_boundary;       /* numbers that end at a word boundary only */
+    bool between;           /* only the places count, the first group has no piece */
 };
 
 static const struct presplit_digits presplit_digits[] = {
@@ -41,10 +41,10 @@ static const struct presplit_digits presplit_digits[] = {
 };
 
 struct presplit_step {
-    pcre2_code *code; /* or: */
+    pcre2_code *code;       /* or: */
     const struct presplit_digits *digits;
     enum presplit_behavior behavior;
-    bool invert; /* what does not match is the match */
+    bool invert;            /* what does not match is the match */
 };
 
 struct presplit {
@@ -83,7 +83,7 @@ static const struct presplit_digits *presplit_by_hand(const char *re, size_t len
 static pcre2_code *presplit_compile(const char *re, size_t len, struct err *e)
 {
     pcre2_compile_context *c = pcre2_compile_context_create(NULL);
-    struct buf b = { 0 };
+    struct buf b = {0};
     pcre2_code *code = NULL;
     int why;
     size_t at;
@@ -125,7 +125,7 @@ struct presplit *presplit_family_new(const char *name)
 {
     const struct presplit_family *f = presplit_family(name);
     struct presplit *p = presplit_new(PRESPLIT_OURS);
-    struct err e = { 0 };
+    struct err e = {0};
 
     assert(f); /* the table of names has known families only */
     for (int i = 0; i < PRESPLIT_STEPS && f->step[i]; i++) {
@@ -159,9 +159,9 @@ void presplit_work_release(struct tok_work *w)
 struct presplit_out {
     struct tok_work *w;
     const struct presplit_step *step;
-    size_t first;    /* of this piece in w->cut */
-    bool last_match; /* what the last entry was */
-    size_t held;     /* PRESPLIT_WITH_NEXT: a match that waits for the next */
+    size_t first;           /* of this piece in w->cut */
+    bool last_match;        /* what the last entry was */
+    size_t held;            /* PRESPLIT_WITH_NEXT: a match that waits for the next */
 };
 
 static void presplit_put(struct tok_work *w, size_t len)

@@ -41,7 +41,7 @@ static bool spell_bad(struct spell *s, const char *what)
 /* Is name, as in \p{name}, a script? */
 static bool spell_is_script(const char *name, size_t n)
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
     int code;
     size_t at;
 
@@ -112,7 +112,7 @@ static bool spell_class(struct spell *s, int depth);
  * before the first as lookaheads. */
 static bool spell_intersection(struct spell *s, size_t at, int depth)
 {
-    struct buf *out = s->out, first = { 0 };
+    struct buf *out = s->out, first = {0};
 
     buf_add(&first, out->p + at, out->n - at);
     buf_truncate(out, at);

@@ -59,7 +59,7 @@ void tok_ids_add(struct tok_ids *ids, int32_t id)
 void tok_ids_release(struct tok_ids *ids)
 {
     free(ids->v);
-    *ids = (struct tok_ids){ 0 };
+    *ids = (struct tok_ids){0};
 }
 
 static bool tok_named(const struct tok_entry *v, const char *name)
@@ -109,7 +109,7 @@ static unsigned tok_modes(const struct tok_entry *v, bool end)
 static void tok_index_late(struct tok *t, const struct tok_entry *v, int32_t id,
                            unsigned modes)
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
     const char *name = v->name;
     size_t n = v->name_len;
 

@@ -46,10 +46,10 @@ struct tok *tok_from_files(const char *path, const char *pre, struct err *e);
  * the list. For the fake device and tests. Strings are borrowed. */
 struct tok_list {
     size_t n;
-    const char *const *text; /* (n) */
-    const size_t *len;       /* (n) */
-    const bool *special;     /* (n) */
-    int32_t bos, eos;        /* -1: none */
+    const char *const *text;    /* (n) */
+    const size_t *len;          /* (n) */
+    const bool *special;        /* (n) */
+    int32_t bos, eos;           /* -1: none */
 };
 struct tok *tok_from_list(const struct tok_list *list, struct err *e);
 void tok_free(struct tok *t);

@@ -1,5 +1,5 @@
-/* libFuzzer target: hostile tokenizer.json files. The input is the file with a text behind
- * it, the last two bytes being the text's length; the text is encoded in all ways. */
+/* libFuzzer target: hostile tokenizer.json files. The input is the file with a text
+ * behind it, the last two bytes being its length; the text is encoded in all ways. */
 #include "config.h"
 
 #include "base/err.h"

@@ -1,6 +1,6 @@
-/* libFuzzer target: hostile tiktoken.model files and their tokenizer_config.json. The input
- * is the configuration, a NUL, the ranks, and a text, the last two bytes being its length.
- * So that a file of few bytes can be one, the 256 bytes stand before it as ranks. */
+/* libFuzzer target: hostile tiktoken.model files and their tokenizer_config.json. The
+ * input is the configuration, a NUL, the ranks, and a text, the last two bytes being its
+ * length. So that a file of few bytes can be one, the 256 bytes stand before it as ranks. */
 #include "config.h"
 
 #include "base/base64.h"
@@ -22,7 +22,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t n)
     const uint8_t *nul = n ? memchr(p, 0, n) : NULL;
 
     if (nul)
-        config.tokenizer = json_loadb((const char *)p, (size_t)(nul - p), JSON_ALLOW_NUL, NULL);
+        config.tokenizer =
+            json_loadb((const char *)p, (size_t)(nul - p), JSON_ALLOW_NUL, NULL);
     for (int b = 0; b < 256; b++) {
         char c = (char)b;
         base64_encode(&ranks, &c, 1);

@@ -21,10 +21,18 @@ static inline void fuzz_encode(const struct tok *t, const char *text, size_t len
                                 { len - 2 * (len / 3), TOK_TEXT_FOREIGN } };
 
     switch (how) {
-    case FUZZ_PLAIN: tok_encode(t, text, len, place, ids); break;
-    case FUZZ_SPECIAL: tok_encode_special(t, text, len, place, ids); break;
-    case FUZZ_FOREIGN: tok_encode_foreign(t, text, len, place, ids); break;
-    default: tok_encode_spans(t, text, span, 3, place, ids); break;
+    case FUZZ_PLAIN:
+        tok_encode(t, text, len, place, ids);
+        break;
+    case FUZZ_SPECIAL:
+        tok_encode_special(t, text, len, place, ids);
+        break;
+    case FUZZ_FOREIGN:
+        tok_encode_foreign(t, text, len, place, ids);
+        break;
+    default:
+        tok_encode_spans(t, text, span, 3, place, ids);
+        break;
     }
 }
 
@@ -88,7 +96,7 @@ static inline const char *fuzz_text_behind(const uint8_t *p, size_t *n, size_t *
     *len = 0;
     if (*n >= 2) {
         *n -= 2;
-        *len = p[*n] | (size_t)p[*n + 1] << 8;
+        *len = (p[*n] | (size_t)p[*n + 1] << 8) % 8192;
         if (*len > *n)
             *len = *n;
         *n -= *len;

@@ -37,8 +37,8 @@ static void check_family(const char *family)
 {
     char path[256];
     struct presplit *p = presplit_family_new(family);
-    struct tok_work w = { 0 };
-    struct buf text = { 0 };
+    struct tok_work w = {0};
+    struct buf text = {0};
     int bad = 0, seen = 0;
     size_t i;
     json_t *c;
@@ -92,8 +92,8 @@ static void pieces_of_all_families(void **state)
 static void pieces_are(const char *family, const char *text, const char *want)
 {
     struct presplit *p = presplit_family_new(family);
-    struct tok_work w = { 0 };
-    struct buf b = { 0 };
+    struct tok_work w = {0};
+    struct buf b = {0};
     size_t at = 0;
 
     presplit_cut(p, text, strlen(text), &w);
@@ -133,9 +133,9 @@ static void behaves(enum presplit_behavior behavior, bool invert, const char *te
                     const char *want)
 {
     struct presplit *p = presplit_new(PRESPLIT_FOREIGN);
-    struct tok_work w = { 0 };
-    struct err e = { 0 };
-    struct buf b = { 0 };
+    struct tok_work w = {0};
+    struct err e = {0};
+    struct buf b = {0};
 
     assert_true(presplit_add(p, "-", 1, behavior, invert, &e));
     presplit_cut(p, text, strlen(text), &w);
@@ -169,8 +169,8 @@ static void behaviors_are_those_of_tokenizer_json(void **state)
 
 static void spells(const char *re, const char *want)
 {
-    struct err e = { 0 };
-    struct buf b = { 0 };
+    struct err e = {0};
+    struct buf b = {0};
 
     assert_true(presplit_spell(&b, re, strlen(re), &e));
     assert_string_equal(buf_str(&b), want);
@@ -179,7 +179,7 @@ static void spells(const char *re, const char *want)
 
 static void cannot_be_spelled(const char *re, const char *why)
 {
-    struct err e = { 0 };
+    struct err e = {0};
     struct presplit *p = presplit_new(PRESPLIT_FOREIGN);
 
     assert_false(presplit_add(p, re, strlen(re), PRESPLIT_ISOLATED, false, &e));
@@ -215,9 +215,9 @@ static void expressions_are_spelled_for_pcre2(void **state)
 static void evil_expressions_come_to_an_end(void **state)
 {
     struct presplit *p = presplit_new(PRESPLIT_FOREIGN);
-    struct tok_work w = { 0 };
-    struct buf text = { 0 };
-    struct err e = { 0 };
+    struct tok_work w = {0};
+    struct buf text = {0};
+    struct err e = {0};
     (void)state;
 
     assert_true(presplit_add(p, "(a+)+$", 6, PRESPLIT_ISOLATED, false, &e));
@@ -250,8 +250,8 @@ static void no_family_is_slow(void **state)
         struct presplit *p = presplit_family_new(family);
         last = family;
         for (size_t u = 0; u < sizeof unit / sizeof *unit * 6; u++) {
-            struct buf text = { 0 };
-            struct tok_work w = { 0 };
+            struct buf text = {0};
+            struct tok_work w = {0};
             size_t total = 0;
             while (text.n < 50000)
                 buf_adds(&text, unit[u / 6]);
@@ -280,8 +280,8 @@ static void long_runs_are_one_piece(void **state)
     (void)state;
 
     for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
-        struct buf text = { 0 };
-        struct tok_work w = { 0 };
+        struct buf text = {0};
+        struct tok_work w = {0};
         while (text.n < 3000000)
             buf_adds(&text, unit[u]);
         presplit_cut(p, text.p, text.n, &w);
@@ -295,7 +295,7 @@ static void long_runs_are_one_piece(void **state)
 
 static void unknown_names_are_unknown(void **state)
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
     (void)state;
 
     assert_null(presplit_find("", 0));

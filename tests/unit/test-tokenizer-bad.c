@@ -10,7 +10,7 @@ static struct buf made_file;
 
 static void refused(const char *what)
 {
-    struct err e = { 0 };
+    struct err e = {0};
 
     struct gguf *g = gm_open(&made, &made_file, &e);
     if (!g)
@@ -28,7 +28,7 @@ static void refused(const char *what)
 
 static void accepted(void)
 {
-    struct err e = { 0 };
+    struct err e = {0};
     struct gguf *g = gm_open(&made, &made_file, &e);
     struct tok *t = g ? tok_from_gguf(g, &e) : NULL;
 
@@ -143,7 +143,7 @@ static void hostile_vocabularies_get_their_verdict(void **state)
         const char *file = json_string_value(json_object_get(entry, "file"));
         const char *verdict = json_string_value(json_object_get(entry, "expect"));
         char path[8192];
-        struct err e = { 0 };
+        struct err e = {0};
         if (strncmp(file, "vocab-", 6) != 0 && strncmp(file, "bpe-", 4) != 0)
             continue;
         seen++;
@@ -161,8 +161,8 @@ static void hostile_vocabularies_get_their_verdict(void **state)
             assert_non_null(strstr(e.text, file));
             assert_non_null(strstr(e.text, "tokenizer.ggml."));
         } else {
-            struct tok_ids ids = { 0 };
-            struct buf back = { 0 };
+            struct tok_ids ids = {0};
+            struct buf back = {0};
             tok_encode_special(t, "abc \0 </s> <0x0A> tok9tok10", 27, TOK_AT_START, &ids);
             tok_decode(t, ids.v, ids.n, TOK_AT_START, TOK_SPECIALS_SHOW, &back);
             assert_true(ids.n > 0 && back.n > 0);

@@ -80,13 +80,13 @@ static void spm_random_vocab(void)
     for (int i = 0; i < 5; i++)
         gm_token(&vocab, spm_letters[i], NORMAL, -100);
     for (int i = 0; i < 30; i++) {
-        struct buf b = { 0 };
+        struct buf b = {0};
         bool inner = dice(8) == 0; /* a space inside: seldom, as in real ones */
         for (size_t k = 2 + dice(4); k > 0; k--)
             buf_adds(&b,
                      spm_letters[k == 1 && dice(2) && !inner ? 0 : dice(inner ? 5 : 3)]);
         if (!inner && dice(2)) {
-            struct buf c = { 0 };
+            struct buf c = {0};
             buf_addf(&c, SP "%s", b.p);
             buf_release(&b);
             b = c;
@@ -119,10 +119,10 @@ static void spm_agrees_with_the_definition(void **state)
 {
     (void)state;
     for (int round = 0; round < 60; round++) {
-        struct gguf_write m = { 0 };
-        struct buf file = { 0 };
-        struct err e = { 0 };
-        struct vocab v = { 0 };
+        struct gguf_write m = {0};
+        struct buf file = {0};
+        struct err e = {0};
+        struct vocab v = {0};
         spm_random_vocab();
         gw_kv_str(&m, "tokenizer.ggml.model", "llama");
         gm_vocab(&m, &vocab, GM_TOKENS | GM_TYPES | GM_SCORES);
@@ -130,8 +130,8 @@ static void spm_agrees_with_the_definition(void **state)
         v.t = tok_from_gguf(v.g, &e);
         assert_non_null(v.t);
         for (int k = 0; k < 20; k++) {
-            struct buf text = { 0 };
-            struct tok_ids ids = { 0 };
+            struct buf text = {0};
+            struct tok_ids ids = {0};
             n_row = 0;
             buf_reset(&whole);
             for (size_t i = 1 + dice(k % 4 ? 20 : 120); i > 0; i--) {
@@ -162,7 +162,7 @@ static size_t n_rules;
 
 static void bpe_random_vocab(struct gguf_write *m)
 {
-    struct buf merges = { 0 };
+    struct buf merges = {0};
     static const char *const letters[] = { "a", "b", "c", "d" };
 
     vocab.n = n_rules = 0;
@@ -217,18 +217,18 @@ static void bpe_agrees_with_the_definition(void **state)
 {
     (void)state;
     for (int round = 0; round < 60; round++) {
-        struct gguf_write m = { 0 };
-        struct buf file = { 0 };
-        struct err e = { 0 };
-        struct vocab v = { 0 };
+        struct gguf_write m = {0};
+        struct buf file = {0};
+        struct err e = {0};
+        struct vocab v = {0};
         bpe_random_vocab(&m);
         v.g = gm_open(&m, &file, &e);
         v.t = tok_from_gguf(v.g, &e);
         if (!v.t)
             fail_msg("%s", e.text);
         for (int k = 0; k < 20; k++) {
-            struct buf text = { 0 };
-            struct tok_ids ids = { 0 };
+            struct buf text = {0};
+            struct tok_ids ids = {0};
             n_row = 0;
             buf_reset(&whole);
             for (size_t i = 1 + dice(k % 4 ? 22 : 200); i > 0; i--) {

@@ -57,9 +57,9 @@ struct count {
 static void check_name(const struct vocab *v, const char *pre, const json_t *corpus,
                        const json_t *base, const json_t *diff, struct count *n)
 {
-    struct err e = { 0 };
+    struct err e = {0};
     struct tok *t = tok_from_gguf_pre(v->g, pre, &e);
-    struct buf text = { 0 };
+    struct buf text = {0};
     size_t i;
     json_t *c;
 
@@ -69,7 +69,7 @@ static void check_name(const struct vocab *v, const char *pre, const json_t *cor
     {
         const char *name = json_string_value(json_object_get(c, "name"));
         const json_t *want = json_object_get(diff, name);
-        struct tok_ids ids = { 0 }, ref = { 0 };
+        struct tok_ids ids = {0}, ref = {0};
         case_text(c, &text);
         if (!want)
             want = json_object_get(base, name);
@@ -98,7 +98,7 @@ static void check_name(const struct vocab *v, const char *pre, const json_t *cor
 static void all_names_of_llama_cpp(void **state)
 {
     struct vocab v;
-    struct count n = { 0 };
+    struct count n = {0};
     int names = 0;
     const char *key;
     json_t *group;

@@ -3,6 +3,8 @@
 
 #include "tests/unit/vocab.h"
 
+#include <pthread.h>
+
 #include "tests/unit/hf-make.h"
 
 static struct tok *t;
@@ -181,6 +183,42 @@ static void no_real_markup_from_foreign_text(void **state)
     }
 }
 
+/* ---- threads ---- */
+
+static const char *const thread_texts[] = { "ab abab <think> wrd", "    a b\n", "\xFF<stop>",
+                                            "ab ab", "x" };
+
+static void *encode_often(void *arg)
+{
+    struct tok_ids *out = arg;
+
+    for (int round = 0; round < 400; round++) {
+        const char *text = thread_texts[round % 5];
+        tok_encode(t, text, strlen(text), TOK_AT_START, out);
+    }
+    return NULL;
+}
+
+/* Any thread may use a tokenizer, also while it still learns which pieces are tokens. */
+static void threads_share_a_tokenizer(void **state)
+{
+    struct tok_ids ids[4] = {{0}};
+    pthread_t thread[4];
+    (void)state;
+    load();
+
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(pthread_create(&thread[i], NULL, encode_often, &ids[i]), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(ids[i].n, ids[0].n);
+        assert_memory_equal(ids[i].v, ids[0].v, ids[0].n * sizeof *ids[0].v);
+    }
+    for (int i = 0; i < 4; i++)
+        tok_ids_release(&ids[i]);
+}
+
 /* ---- white space ---- */
 
 static void some_tokens_take_white_space_along(void **state)
@@ -316,6 +354,7 @@ int main(void)
         cmocka_unit_test_teardown(markup_is_no_token_in_foreign_text, clean),
         cmocka_unit_test_teardown(spans_are_one_text, clean),
         cmocka_unit_test(no_real_markup_from_foreign_text),
+        cmocka_unit_test_teardown(threads_share_a_tokenizer, clean),
         cmocka_unit_test_teardown(some_tokens_take_white_space_along, clean),
         cmocka_unit_test_teardown(only_new_text_is_encoded, clean),
         cmocka_unit_test_teardown(entries_are_told_apart, clean),

@@ -29,7 +29,7 @@ static void check_corpus(struct vocab *v, const json_t *expected, const struct e
     json_t *ref = json_object_get(expected, "ref"),
            *plain = json_object_get(expected, "plain");
     json_t *differs = json_object_get(expected, "llama_cpp_special");
-    struct buf text = { 0 };
+    struct buf text = {0};
     int bad = 0, seen = 0;
     size_t i;
     json_t *c;
@@ -38,7 +38,7 @@ static void check_corpus(struct vocab *v, const json_t *expected, const struct e
     {
         const char *name = json_string_value(json_object_get(c, "name"));
         json_t *want = json_object_get(ref, name);
-        struct tok_ids ids = { 0 };
+        struct tok_ids ids = {0};
         case_text(c, &text);
         assert_non_null(want);
         if (excepted(x, name))
@@ -68,7 +68,7 @@ static void check_inp(struct vocab *v, const char *base)
     static const char mark[] = "\n__ggml_vocab_test__\n";
     char path[8192], *line = NULL;
     size_t cap = 0;
-    struct buf in = { 0 };
+    struct buf in = {0};
     int bad = 0, seen = 0, c;
 
     snprintf(path, sizeof path, "%s/tokenizers/llama.cpp/%s.inp", unit_shared(), base);
@@ -83,7 +83,7 @@ static void check_inp(struct vocab *v, const char *base)
     for (const char *s = in.p; getline(&line, &cap, f) > 0; seen++) {
         const char *end = strstr(s, mark);
         size_t n = end ? (size_t)(end - s) : strlen(s);
-        struct tok_ids ids = { 0 }, want = { 0 };
+        struct tok_ids ids = {0}, want = {0};
         for (char *p = line, *q; *p && *p != '\n'; p = q) {
             long id = strtol(p, &q, 10);
             if (q == p)
@@ -131,8 +131,8 @@ static void what_comes_back(const struct vocab *v, const struct buf *text,
 static void comes_back(const struct vocab *v, const struct buf *text,
                        enum tok_place place)
 {
-    struct buf back = { 0 }, want = { 0 };
-    struct tok_ids ids = { 0 };
+    struct buf back = {0}, want = {0};
+    struct tok_ids ids = {0};
 
     tok_encode(v->t, buf_str(text), text->n, place, &ids);
     for (size_t k = 0; k < ids.n; k++)
@@ -154,7 +154,7 @@ static void check_bytes(struct vocab *v, enum tok_place place)
         "a",        "\xED\xA0\x80",     "12345"
     };
     json_t *corpus = shared_json("tokenizers/corpus/invalid_utf8.json"), *c;
-    struct buf text = { 0 };
+    struct buf text = {0};
     unsigned seed = 20261130;
     size_t i;
 
@@ -186,7 +186,7 @@ static void check_long(struct vocab *v)
         "a", " ",  "\n",    "1",        "ab",  "\xE4\xBD\xA0", "\xFF",
         "<", "=-", "word ", "\xCC\x81", " \n", "'s",           "\r"
     };
-    struct buf text = { 0 };
+    struct buf text = {0};
 
     for (size_t u = 0; u < sizeof unit / sizeof *unit; u++) {
         buf_reset(&text);
@@ -201,8 +201,8 @@ static void check_long(struct vocab *v)
  * kind is part of; by name it is that token. */
 static void check_names(struct vocab *v)
 {
-    struct tok_ids ids = { 0 };
-    struct buf back = { 0 };
+    struct tok_ids ids = {0};
+    struct buf back = {0};
 
     for (size_t i = 0; i < tok_count(v->t); i++) {
         size_t len, bytes;
@@ -438,7 +438,7 @@ static void stories260k(void **state)
     json_array_foreach(json_object_get(expected, "runs"), i, run)
     {
         json_t *text = json_object_get(run, "prompt");
-        struct tok_ids ids = { 0 };
+        struct tok_ids ids = {0};
         tok_ids_add(&ids, tok_bos(v.t));
         tok_encode(v.t, json_string_value(text), json_string_length(text), TOK_AT_START,
                    &ids);

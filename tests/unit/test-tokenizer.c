@@ -13,7 +13,7 @@ static struct vocab small;
 /* Load what was made; on failure the test ends. */
 static void load(void)
 {
-    struct err e = { 0 };
+    struct err e = {0};
 
     small.g = gm_open(&made, &made_file, &e);
     small.t = small.g ? tok_from_gguf(small.g, &e) : NULL;
@@ -43,8 +43,8 @@ typedef void encode_fn(const struct tok *t, const char *text, size_t len,
 static void expect(encode_fn *encode, enum tok_place place, const char *text, size_t len,
                    const char *want)
 {
-    struct tok_ids ids = { 0 };
-    struct buf b = { 0 };
+    struct tok_ids ids = {0};
+    struct buf b = {0};
 
     encode(small.t, text, len, place, &ids);
     for (size_t i = 0; i < ids.n; i++) {
@@ -70,8 +70,8 @@ static void special_is(enum tok_place place, const char *text, const char *want)
 static void decodes_to(const char *names, enum tok_place place,
                        enum tok_specials specials, const char *want)
 {
-    struct tok_ids ids = { 0 };
-    struct buf b = { 0 };
+    struct tok_ids ids = {0};
+    struct buf b = {0};
 
     for (const char *p = names; *p;) {
         size_t len = strcspn(p, " ");
@@ -99,7 +99,7 @@ static void a_list_is_cut_by_longest_match(void **state)
     const char *text[260];
     size_t len[260];
     bool special[260] = { false };
-    struct err e = { 0 };
+    struct err e = {0};
     (void)state;
 
     for (int b = 0; b < 256; b++) {
@@ -133,8 +133,8 @@ static void a_list_is_cut_by_longest_match(void **state)
     assert_false(tok_adds_bos(small.t));
     assert_int_equal(tok_bos(small.t), -1);
 
-    struct tok_ids ids = { 0 };
-    struct buf back = { 0 };
+    struct tok_ids ids = {0};
+    struct buf back = {0};
     char all[512];
     for (int i = 0; i < 512; i++)
         all[i] = (char)(i * 7);
@@ -156,7 +156,7 @@ static void ids_out_of_range_are_harmless(void **state)
 {
     static const int32_t bad[] = { -1, INT32_MIN, INT32_MAX, 4 };
     struct gm_vocab v = { .n = 0 };
-    struct buf b = { 0 };
+    struct buf b = {0};
     size_t n;
     (void)state;
 
@@ -353,6 +353,103 @@ static void bpe_merges_by_rank(void **state)
     unload();
 }
 
+/* A file without tokenizer.ggml.pre: refused, unless somebody says what it is. */
+static void the_pre_tokenizer_can_be_named(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    struct err e = {0};
+    (void)state;
+
+    bpe_tokens(&v);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gpt2");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    bpe_merge_list(&made);
+    small.g = gm_open(&made, &made_file, &e);
+    assert_null(tok_from_gguf(small.g, &e));
+    assert_int_equal(e.kind, ERR_MODEL);
+    assert_non_null(strstr(e.text, "--pre NAME"));
+    assert_non_null(strstr(e.text, "llama-bpe, "));
+    assert_null(tok_from_gguf_pre(small.g, "martian", &e));
+    assert_non_null(strstr(e.text, "--pre is \"martian\""));
+    small.t = tok_from_gguf_pre(small.g, "llama-bpe", &e);
+    assert_non_null(small.t);
+    assert_string_equal(tok_kind(small.t), "BPE llama-bpe");
+    text_is(TOK_AT_START, "abcc", "abcc");
+}
+
+/* What GGUF has no place for is known by the pre-tokenizer's name. */
+static void the_mask_takes_spaces_along(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    (void)state;
+
+    bpe_tokens(&v);
+    gm_token(&v, "<mask>", CONTROL, 0);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gpt2");
+    gw_kv_str(&made, "tokenizer.ggml.pre", "roberta-bpe");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    bpe_merge_list(&made);
+    load();
+    special_is(TOK_AT_START, "a  <mask> a", "a <mask> " GS "a");
+}
+
+/* Kimi's files need no merges: the id is the rank. Others do. */
+static void kimi_needs_no_merges(void **state)
+{
+    struct gm_vocab v = { .n = 0 };
+    struct err e = {0};
+    (void)state;
+
+    for (int b = 0; b < 256; b++)
+        gm_token(&v, letter(b), NORMAL, 0);
+    gm_token(&v, "bc", NORMAL, 0);
+    gm_token(&v, "ab", NORMAL, 0);
+    gm_token(&v, "abc", NORMAL, 0);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gpt2");
+    gw_kv_str(&made, "tokenizer.ggml.pre", "kimi-k2");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    load();
+    text_is(TOK_AT_START, "abcd", "abc d");     /* b c first, then a with it */
+    text_is(TOK_AT_START, "ab", "ab");
+    text_is(TOK_AT_START, "abb", "ab b");
+    assert_null(tok_from_gguf_pre(small.g, "qwen2", &e));
+    assert_non_null(strstr(e.text, "tokenizer.ggml.merges is missing"));
+}
+
+/* Gemma 4's form: merges over characters, spaces as U+2581, bytes by name. */
+static void merges_over_characters(void **state)
+{
+    static const char *const merges[] = { "a b", SP " a", SP " " SP, "\n \n" };
+    struct gm_vocab v = { .n = 0 };
+    char name[8];
+    (void)state;
+
+    gm_token(&v, "<bos>", CONTROL, 0);
+    for (int b = 0; b < 256; b++) {
+        snprintf(name, sizeof name, "<0x%02X>", b);
+        gm_token(&v, name, BYTE, 0);
+    }
+    static const char *const tokens[] = { SP, "a", "b", "\n", "ab", SP "a", SP SP,
+                                          "\n\n", "\n\n\n" };
+    for (int i = 0; i < 9; i++)
+        gm_token(&v, tokens[i], NORMAL, 0);
+    gw_kv_str(&made, "tokenizer.ggml.model", "gemma4");
+    gm_vocab(&made, &v, GM_TOKENS | GM_TYPES);
+    gw_kv_array(&made, "tokenizer.ggml.merges", GGUF_STRING, 4);
+    for (int i = 0; i < 4; i++)
+        gw_str(&made.kv, merges[i], strlen(merges[i]));
+    gw_kv_u32(&made, "tokenizer.ggml.bos_token_id", 0);
+    load();
+    assert_string_equal(tok_kind(small.t), "BPE gemma4");
+    assert_true(tok_adds_bos(small.t));
+    text_is(TOK_AT_START, "ab a", "ab " SP "a");
+    text_is(TOK_AT_START, "a  b", "a " SP SP " b");
+    text_is(TOK_AT_START, "\xC3\xA9" "c", "<0xC3> <0xA9> <0x63>");
+    text_is(TOK_AT_START, "a\n\n\nb", "a \n\n\n b");     /* a token, no merge leads to it */
+    text_is(TOK_AT_START, "\xFF", "<0xFF>");
+    decodes_to(SP "a <0x0A> b", TOK_AT_START, TOK_SPECIALS_HIDE, " a\nb");
+}
+
 static void qwen_text_is_normalised(void **state)
 {
     (void)state;
@@ -380,6 +477,10 @@ int main(void)
         cmocka_unit_test_teardown(what_cannot_be_written_is_unknown, clean),
         cmocka_unit_test_teardown(runs_of_spaces_are_found_in_both_forms, clean),
         cmocka_unit_test_teardown(bpe_merges_by_rank, clean),
+        cmocka_unit_test_teardown(the_pre_tokenizer_can_be_named, clean),
+        cmocka_unit_test_teardown(the_mask_takes_spaces_along, clean),
+        cmocka_unit_test_teardown(kimi_needs_no_merges, clean),
+        cmocka_unit_test_teardown(merges_over_characters, clean),
         cmocka_unit_test_teardown(qwen_text_is_normalised, clean),
     };
     return UNIT_RUN(tests);

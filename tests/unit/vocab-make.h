@@ -112,7 +112,7 @@ static inline const char *letter(int b)
 {
     static char s[256][5];
     int next = 0x100;
-    struct buf out = { 0 };
+    struct buf out = {0};
 
     for (int i = 0; i <= b; i++) {
         bool self = (i > 0x20 && i < 0x7F) || (i > 0xA0 && i != 0xAD);

@@ -23,7 +23,7 @@ static inline void vocab_close(struct vocab *v)
     tok_free(v->t);
     gguf_free(v->g);
     buf_release(&v->bytes);
-    *v = (struct vocab){ 0 };
+    *v = (struct vocab){0};
 }
 
 static inline json_t *shared_json(const char *name)
@@ -41,7 +41,7 @@ static inline json_t *shared_json(const char *name)
 static inline bool vocab_unxz(const char *path, struct buf *out)
 {
     char part[65536];
-    struct buf cmd = { 0 };
+    struct buf cmd = {0};
     size_t n;
 
     buf_addf(&cmd, "xz -dc '%s'", path);
@@ -59,10 +59,10 @@ static inline bool vocab_unxz(const char *path, struct buf *out)
 static inline bool vocab_open(struct vocab *v, const char *name)
 {
     char path[8192];
-    struct err e = { 0 };
+    struct err e = {0};
     size_t n = strlen(name);
 
-    *v = (struct vocab){ 0 };
+    *v = (struct vocab){0};
     snprintf(path, sizeof path, "%s/%s", unit_shared(), name);
     if (n > 3 && strcmp(name + n - 3, ".xz") == 0) {
         if (system("xz --version >/dev/null 2>&1") != 0 || !vocab_unxz(path, &v->bytes)) {
@@ -97,7 +97,7 @@ static inline void case_text(const json_t *c, struct buf *out)
 
 static inline void print_ids(const char *what, const int32_t *v, size_t n)
 {
-    struct buf b = { 0 };
+    struct buf b = {0};
 
     for (size_t i = 0; i < n && i < 60; i++)
         buf_addf(&b, " %d", v[i]);
@@ -109,7 +109,7 @@ static inline void print_ids(const char *what, const int32_t *v, size_t n)
 static inline bool same_ids(const char *name, const struct tok_ids *ids,
                             const json_t *want)
 {
-    struct tok_ids w = { 0 };
+    struct tok_ids w = {0};
 
     for (size_t i = 0; i < json_array_size(want); i++)
         tok_ids_add(&w, (int32_t)json_integer_value(json_array_get(want, i)));
