@@ -68,6 +68,7 @@ struct encode {
     unsigned mode;          /* enum tok_mode of text that is not foreign */
     bool start;             /* no id came before, or a special one */
     bool first;             /* and none at all */
+    bool late;              /* the text is normalised, and has its prefix */
     struct tok_work *w;
     struct tok_ids *out;
 };
@@ -107,7 +108,15 @@ static size_t encode_own(const struct encode_text *x)
 
 /* ---- names in text ---- */
 
-size_t tok_space_at_front(const char *s, size_t n)
+/* In normalised text a space may be U+2581, which is none. */
+enum encode_blank { ENCODE_BLANK_IS_SPACE, ENCODE_BLANK_IS_SIGN };
+
+static bool encode_is_space(int32_t cp, enum encode_blank blank)
+{
+    return tok_char_is_space(cp) && (cp != ' ' || blank == ENCODE_BLANK_IS_SPACE);
+}
+
+static size_t encode_space_at_front(const char *s, size_t n, enum encode_blank blank)
 {
     size_t i = 0;
     int32_t cp;
@@ -115,7 +124,7 @@ size_t tok_space_at_front(const char *s, size_t n)
     while (i < n) {
         utf8proc_ssize_t k = utf8proc_iterate((const utf8proc_uint8_t *)s + i,
                                               (utf8proc_ssize_t)(n - i), &cp);
-        if (k <= 0 || !tok_char_is_space(cp))
+        if (k <= 0 || !encode_is_space(cp, blank))
             break;
         i += (size_t)k;
     }
@@ -134,14 +143,24 @@ static size_t encode_last(const char *s, size_t n, int32_t *cp)
     return 0;
 }
 
-size_t tok_space_at_end(const char *s, size_t n)
+static size_t encode_space_at_end(const char *s, size_t n, enum encode_blank blank)
 {
     size_t i = 0, k;
     int32_t cp;
 
-    while ((k = encode_last(s, n - i, &cp)) > 0 && tok_char_is_space(cp))
+    while ((k = encode_last(s, n - i, &cp)) > 0 && encode_is_space(cp, blank))
         i += k;
     return i;
+}
+
+size_t tok_space_at_front(const char *text, size_t len)
+{
+    return encode_space_at_front(text, len, ENCODE_BLANK_IS_SPACE);
+}
+
+size_t tok_space_at_end(const char *text, size_t len)
+{
+    return encode_space_at_end(text, len, ENCODE_BLANK_IS_SPACE);
 }
 
 static bool encode_is_word(const char *text, size_t at, size_t n, size_t len)
@@ -187,6 +206,8 @@ static void encode_names(struct encode *k, const struct tok_names *names,
     struct encode_text from = x; /* not yet encoded */
     const char *text = x.p;
     size_t len = x.len;
+    enum encode_blank blank =
+        k->late && k->t->norm_spaces ? ENCODE_BLANK_IS_SIGN : ENCODE_BLANK_IS_SPACE;
 
     while (names->n && x.len) {
         int32_t id = -1;
@@ -210,9 +231,9 @@ static void encode_names(struct encode *k, const struct tok_names *names,
         struct encode_text before = from;
         before.len = (size_t)(x.p - from.p);
         if (found & TOK_FOUND_LEFT)
-            before.len -= tok_space_at_end(before.p, before.len);
+            before.len -= encode_space_at_end(before.p, before.len, blank);
         if (found & TOK_FOUND_RIGHT)
-            to += tok_space_at_front(text + to, len - to);
+            to += encode_space_at_front(text + to, len - to, blank);
         if (before.len)
             between(k, before);
         tok_ids_add(k->out, id);
@@ -231,6 +252,8 @@ static bool encode_prefix(const struct encode *k, const char *text, size_t len)
 {
     bool space = *text == ' ' || (len >= 3 && memcmp(text, "\xE2\x96\x81", 3) == 0);
 
+    if (k->late && k->t->prefix == TOK_PREFIX_ALWAYS)
+        return false;
     switch (k->t->prefix) {
     case TOK_PREFIX_NONE:
         return false;
@@ -259,7 +282,8 @@ static void encode_family(struct encode *k, struct encode_text x)
     k->start = k->first = false;
 }
 
-/* Normalise span by span, so that it is still known which text is foreign. */
+/* Normalise span by span, so that it is still known which text is foreign. The space
+ * before a text is the normaliser's work, too; a name may begin with it. */
 static void encode_late(struct encode *k, struct encode_text x)
 {
     struct tok_span *span = NULL;
@@ -267,19 +291,24 @@ static void encode_late(struct encode *k, struct encode_text x)
     struct buf *b = &k->w->norm;
 
     buf_reset(b);
-    while (x.len) {
-        size_t len = x.left < x.len ? x.left : x.len, at = b->n;
+    if (k->t->prefix == TOK_PREFIX_ALWAYS && k->start)
+        buf_addc(b, ' ');
+    for (size_t at = 0; x.len; at = b->n) {
+        size_t len = x.left < x.len ? x.left : x.len, from = b->n;
         if (!tok_normalize(k->t, x.p, len, b))
             buf_add(b, x.p, len);
+        if (k->t->norm_spaces)
+            buf_truncate(b, from + spm_unescape(b->p + from, b->p + from, b->n - from));
         MEM_GROW(span, cap, n + 1);
         span[n++] = (struct tok_span){ b->n - at, x.span->kind };
         encode_skip(&x, len);
     }
-    if (b->n)
-        encode_names(k, &k->t->late,
-                     (struct encode_text){
-                         .p = b->p, .len = b->n, .span = span, .left = span[0].len },
-                     encode_family);
+    k->late = true;
+    encode_names(
+        k, &k->t->late,
+        (struct encode_text){ .p = b->p, .len = b->n, .span = span, .left = span[0].len },
+        encode_family);
+    k->late = false;
     free(span);
 }
 

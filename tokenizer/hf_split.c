@@ -63,7 +63,7 @@ static bool split_replace(struct split *s, const json_t *o)
                       "its normalizer Replace has no string to look for; "
                       "expressions are not supported there");
     if (!s->bytes && split_is(from, " ") && split_is(to, split_space)) {
-        s->escapes = true;
+        s->escapes = s->t->norm_spaces = true;
         return true;
     }
     struct tok_norm *n = split_norm(s->t, TOK_NORM_REPLACE);
@@ -92,8 +92,9 @@ static bool split_normalizer(struct split *s, const json_t *o, int depth)
     if (!o || json_is_null(o))
         return true;
     if (strcmp(type, "Sequence") == 0 && depth < SPLIT_DEPTH) {
-        json_array_foreach(json_object_get(o, "normalizers"), i,
-                           one) if (!split_normalizer(s, one, depth + 1)) return false;
+        json_array_foreach(json_object_get(o, "normalizers"), i, one)
+            if (!split_normalizer(s, one, depth + 1))
+                return false;
         return true;
     }
     for (i = 0; i < sizeof forms / sizeof *forms; i++)
@@ -258,8 +259,9 @@ static bool split_pre_tokenizer(struct split *s, const json_t *o, int depth)
     if (!o || json_is_null(o))
         return true;
     if (strcmp(type, "Sequence") == 0 && depth < SPLIT_DEPTH) {
-        json_array_foreach(json_object_get(o, "pretokenizers"), i,
-                           one) if (!split_pre_tokenizer(s, one, depth + 1)) return false;
+        json_array_foreach(json_object_get(o, "pretokenizers"), i, one)
+            if (!split_pre_tokenizer(s, one, depth + 1))
+                return false;
         return true;
     }
     if (s->done)
@@ -285,8 +287,9 @@ static bool split_has_bytes(const json_t *o, const char *list, int depth)
     if (strcmp(split_type(o), "ByteLevel") == 0)
         return true;
     if (depth < SPLIT_DEPTH)
-        json_array_foreach(json_object_get(o, list), i,
-                           one) if (split_has_bytes(one, list, depth + 1)) return true;
+        json_array_foreach(json_object_get(o, list), i, one)
+            if (split_has_bytes(one, list, depth + 1))
+                return true;
     return false;
 }
 

@@ -307,12 +307,13 @@ struct tok {
     struct tok_names specials;  /* control, user-defined and unknown, by name */
     struct tok_names found;     /* names that are looked for in text */
     struct tok_names late;      /* and those that are in normalised text */
-    char **late_names;          /* (n_late) those of them that normalising changed */
+    char **late_names;          /* (n_late) as they are there */
     size_t n_late, cap_late;
     unsigned takes;             /* enum tok_side of all tokens */
     int32_t bos, eos, unk;      /* -1: none */
     bool adds_bos;
     enum tok_prefix prefix;
+    bool norm_spaces;           /* the normaliser writes spaces as U+2581 */
     struct tok_norm *norm;
     size_t n_norm, cap_norm;
     struct tok_map map;         /* bytes → id of what text may become */

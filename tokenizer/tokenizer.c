@@ -16,7 +16,7 @@
 #include "base/mem.h"
 
 #define TOK_DEEPSEEK_END \
-    "<\xEF\xBD\x9C"      \
+    "<\xEF\xBD\x9C" \
     "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>"
 
 /* Names that end a turn. EOS and EOT of the file end it too; these are for files that do
@@ -110,15 +110,17 @@ static void tok_index_late(struct tok *t, const struct tok_entry *v, int32_t id,
                            unsigned modes)
 {
     struct buf b = {0};
-    const char *name = v->name;
-    size_t n = v->name_len;
 
-    if (tok_normalize(t, v->name, v->name_len, &b)) {
-        MEM_GROW(t->late_names, t->cap_late, t->n_late + 1);
-        n = b.n;
-        name = t->late_names[t->n_late++] = buf_take(&b);
-    }
-    tok_names_add(&t->late, name, n, id, modes);
+    if (t->prefix == TOK_PREFIX_ALWAYS)
+        buf_addc(&b, ' ');
+    if (!tok_normalize(t, v->name, v->name_len, &b))
+        buf_add(&b, v->name, v->name_len);
+    if (t->norm_spaces)
+        buf_truncate(&b, spm_unescape(b.p, b.p, b.n));
+    size_t n = b.n;
+    MEM_GROW(t->late_names, t->cap_late, t->n_late + 1);
+    t->late_names[t->n_late++] = buf_take(&b);
+    tok_names_add(&t->late, t->late_names[t->n_late - 1], n, id, modes);
 }
 
 static const struct tok_entry *tok_entry(const struct tok *t, int32_t id)

@@ -310,6 +310,27 @@ static void characters_and_bytes(void **state)
     ids_are("\xC3\xA9\xC3\xA9z", "256 283 283 282");
 }
 
+/* Where the normaliser puts a space before a text, it does so before the names in it, too:
+ * a name that is looked for in normalised text has a space in front, as Llama 2's have. */
+static void names_behind_a_space(void **state)
+{
+    struct hf_make m = {
+        .chars = true, .model = "\"byte_fallback\":true,",
+        .vocab = ",\"" SP "a\":283", .merges = "\"" SP " a\"",
+        .normalizer = "{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"Prepend\","
+                      "\"prepend\":\"" SP "\"}," SPACES_OUT "]}",
+        .added = ADDED("284", "xy", "\"normalized\":true,") ","
+                 ADDED("285", "two words", "\"normalized\":true,"),
+    };
+    (void)state;
+
+    load(&m);
+    ids_are("a xya", "283 284 257");
+    ids_are("xy", "284");
+    ids_are("axy", "283 280 281");
+    ids_are("a two words", "283 285");
+}
+
 static void metaspace(void **state)
 {
     static const struct {
@@ -527,6 +548,7 @@ int main(void)
         cmocka_unit_test_teardown(normalizers, clean),
         cmocka_unit_test_teardown(pre_tokenizers, clean),
         cmocka_unit_test_teardown(characters_and_bytes, clean),
+        cmocka_unit_test_teardown(names_behind_a_space, clean),
         cmocka_unit_test_teardown(metaspace, clean),
         cmocka_unit_test(configuration_files),
         cmocka_unit_test(what_is_not_supported_is_refused_by_name),
