@@ -174,7 +174,8 @@ static size_t load_merge_count(struct hf_list probe)
         n++;
     size_t bytes = (size_t)(probe.p - from), all = (size_t)(to - from);
     hf_list_release(&probe);
-    return n ? (size_t)((double)all / (double)bytes * (double)n) : 0;
+    double about = n ? (double)all / (double)bytes * (double)n : 0;
+    return about < TOK_COUNT_MAX ? (size_t)about : TOK_COUNT_MAX;
 }
 
 static bool load_merges(struct hf_load *l)

@@ -111,8 +111,8 @@ struct tok_cache_stats tok_cache_stats(const struct tok_cache *c);
 
 int32_t tok_special(const struct tok *t, const char *name); /* -1 if there is none */
 bool tok_is_special(const struct tok *t, int32_t id);       /* control or user-defined */
-const char *tok_name(const struct tok *t, int32_t id,
-                     size_t *len); /* as stored in the file */
+/* The name as stored in the file. */
+const char *tok_name(const struct tok *t, int32_t id, size_t *len);
 
 /* White space of the text beside it that a token takes along: there the model's tokenizer
  * has no text (Phi-3's <|user|> swallows the line break behind it). */
@@ -128,9 +128,9 @@ size_t tok_space_at_end(const char *text, size_t len);
  * have none (*len = 0). */
 const char *tok_bytes(const struct tok *t, int32_t id, size_t *len);
 
-int32_t tok_bos(const struct tok *t); /* -1: none */
+int32_t tok_bos(const struct tok *t);           /* -1: none */
 int32_t tok_eos(const struct tok *t);
-bool tok_adds_bos(const struct tok *t); /* prompts of this model begin with BOS */
+bool tok_adds_bos(const struct tok *t);         /* prompts of this model begin with BOS */
 /* The model ends its turn with this token: EOS, EOT and the names that models use for it
  * (<|im_end|>, <|eot_id|>, <end_of_turn>, ...). */
 bool tok_is_end(const struct tok *t, int32_t id);
