@@ -61,11 +61,6 @@ int chat_role_parse(const char *name)
     return chat_name_index(chat_roles, COUNT(chat_roles), name);
 }
 
-const char *chat_channel_name(enum chat_channel c)
-{
-    return chat_channels[c];
-}
-
 const char *chat_stop_name(enum chat_stop s)
 {
     return chat_stops[s];

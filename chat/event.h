@@ -129,7 +129,6 @@ void chat_events_release(struct chat_events *evs);
 const char *chat_event_type_name(enum chat_event_type t);
 const char *chat_role_name(enum chat_role r);
 int chat_role_parse(const char *name);
-const char *chat_channel_name(enum chat_channel c);
 const char *chat_stop_name(enum chat_stop s);
 
 /* An event as the JSON object of DESIGN.md section 4, and back. A live event gives NULL.

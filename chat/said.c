@@ -87,13 +87,6 @@ void chat_base_release(struct chat_base *b)
     *b = (struct chat_base){0};
 }
 
-void chat_base_copy(const struct chat_base *from, struct chat_base *to)
-{
-    *to = (struct chat_base){ .len = from->len, .hash = from->hash };
-    buf_add(&to->tail, buf_str(&from->tail), from->tail.n);
-    buf_add(&to->marks, buf_str(&from->marks), from->marks.n);
-}
-
 void chat_base_of(const struct tmpl_prompt *p, struct chat_base *out)
 {
     struct tape t;

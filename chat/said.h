@@ -24,7 +24,6 @@ struct chat_base {
     struct buf tail, marks;
 };
 void chat_base_of(const struct tmpl_prompt *p, struct chat_base *out);
-void chat_base_copy(const struct chat_base *from, struct chat_base *to);
 void chat_base_release(struct chat_base *b);
 
 struct chat_answer_said {

@@ -133,4 +133,11 @@ bool tmpl_source_has(const char *source, size_t len, const char *s);
 /* Its source; borrowed. */
 const char *tmpl_own_source(const struct tmpl *t, size_t *len);
 
+/* ---- results, result.c ---- */
+
+/* The bytes from..to of a stream belong to channel; joined with the run before if they go
+ * on in it. */
+void tmpl_result_run(struct tmpl_result *r, enum tmpl_channel channel, uint64_t from,
+                     uint64_t to);
+
 #endif

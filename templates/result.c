@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "templates/template.h"
+#include "base/mem.h"
+#include "templates/internal.h"
 
 static void call_release(struct tmpl_call *c)
 {
@@ -13,6 +14,19 @@ static void call_release(struct tmpl_call *c)
     free(c->raw);
     free(c->error);
     free(c->block);
+}
+
+void tmpl_result_run(struct tmpl_result *r, enum tmpl_channel channel, uint64_t from,
+                     uint64_t to)
+{
+    struct tmpl_run *last = r->n_runs ? &r->runs[r->n_runs - 1] : NULL;
+
+    if (last && last->channel == channel && last->to == from) {
+        last->to = to;
+        return;
+    }
+    MEM_GROW(r->runs, r->cap_runs, r->n_runs + 1);
+    r->runs[r->n_runs++] = (struct tmpl_run){ channel, from, to };
 }
 
 void tmpl_result_reset(struct tmpl_result *r)

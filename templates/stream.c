@@ -65,20 +65,12 @@ static const struct stream_rule {
 void stream_run(struct tmpl_stream *st, enum tmpl_channel channel, size_t n,
                 struct tmpl_result *out)
 {
-    struct tmpl_run *last = out->n_runs ? &out->runs[out->n_runs - 1] : NULL;
-    uint64_t from = st->done;
-
     if (!n)
         return;
     if (channel != TMPL_CONTROL)
         st->ended = false;
+    tmpl_result_run(out, channel, st->done, st->done + n);
     st->done += n;
-    if (last && last->channel == channel && last->to == from) {
-        last->to = st->done;
-        return;
-    }
-    MEM_GROW(out->runs, out->cap_runs, out->n_runs + 1);
-    out->runs[out->n_runs++] = (struct tmpl_run){ channel, from, st->done };
 }
 
 const struct stream_name *stream_name_at(const struct tmpl_stream *st, size_t at)

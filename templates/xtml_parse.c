@@ -17,6 +17,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "templates/internal.h"
 #include "templates/xtml_int.h"
 
 /* A header this long is none. */
@@ -141,18 +142,10 @@ static bool xtml_in_call(const struct xtml_stream *st)
 static void xtml_run(struct xtml_stream *st, enum tmpl_channel channel, size_t n,
                      struct tmpl_result *out)
 {
-    struct tmpl_run *last = out->n_runs ? &out->runs[out->n_runs - 1] : NULL;
-    uint64_t from = st->done;
-
     if (!n)
         return;
+    tmpl_result_run(out, channel, st->done, st->done + n);
     st->done += n;
-    if (last && last->channel == channel && last->to == from) {
-        last->to = st->done;
-        return;
-    }
-    MEM_GROW(out->runs, out->cap_runs, out->n_runs + 1);
-    out->runs[out->n_runs++] = (struct tmpl_run){ channel, from, st->done };
 }
 
 /* ---- text ---- */

@@ -115,17 +115,6 @@ void bpe_init_raw(struct tok *t)
 
 enum bpe_text { BPE_VALID, BPE_INVALID };
 
-static struct merge_pair bpe_find(const struct tok *t, const char *text,
-                                  const struct merge_sym *l, const struct merge_sym *r)
-{
-    const struct tok_pair_slot *p =
-        l->id < 0 || r->id < 0 ? NULL : tok_pairs_get(&t->pairs, l->id, r->id);
-
-    (void)text;
-    return p ? (struct merge_pair){ .order = p->rank, .id = p->id }
-             : (struct merge_pair){ .id = -1 };
-}
-
 /* Two symbols merge if together they are a token. */
 static struct merge_pair bpe_find_rank(const struct tok *t, const char *text,
                                        const struct merge_sym *l,
@@ -165,7 +154,7 @@ static void bpe_merge(const struct tok *t, const char *p, size_t len, enum bpe_t
     w->n = 0;
     for (size_t i = 0; i < len; i++)
         bpe_byte(t, w, i, (unsigned char)p[i], kind);
-    tok_merge(t, p, w, t->pairs.slot ? bpe_find : bpe_find_rank);
+    tok_merge(t, p, w, t->pairs.slot ? merge_find_pair : bpe_find_rank);
 }
 
 static void bpe_piece(const struct tok *t, const char *p, size_t len, enum bpe_text kind,

@@ -12,17 +12,6 @@
 
 #include "base/utf8.h"
 
-static struct merge_pair chars_find(const struct tok *t, const char *text,
-                                    const struct merge_sym *l, const struct merge_sym *r)
-{
-    const struct tok_pair_slot *p =
-        l->id < 0 || r->id < 0 ? NULL : tok_pairs_get(&t->pairs, l->id, r->id);
-
-    (void)text;
-    return p ? (struct merge_pair){ .order = p->rank, .id = p->id }
-             : (struct merge_pair){ .id = -1 };
-}
-
 /* A character that is no token: its bytes, or the unknown token. */
 static void chars_write(const struct tok *t, const char *text, size_t at, size_t n,
                         struct tok_work *w)
@@ -54,7 +43,7 @@ static void chars_row(const struct tok *t, const char *text, size_t from, size_t
             chars_write(t, text, i, n, w);
         i += n;
     }
-    tok_merge(t, text, w, chars_find);
+    tok_merge(t, text, w, merge_find_pair);
     for (size_t i = 0; i < w->n; i++)
         if (w->sym[i].id >= 0)
             tok_ids_add(out, w->sym[i].id);

@@ -183,6 +183,8 @@ typedef struct merge_pair merge_find(const struct tok *t, const char *text,
  * least order first, the leftmost of equals. O(n log n). */
 void tok_merge(const struct tok *t, const char *text, struct tok_work *w,
                merge_find *find);
+/* Two tokens merge if the vocabulary lists the pair; its rank is the order. */
+merge_find merge_find_pair;
 
 /* ---- presplit_table.c: the known pre-tokenizers ---- */
 

@@ -164,3 +164,14 @@ void tok_merge(const struct tok *t, const char *text, struct tok_work *w,
     else
         merge_long(t, text, w, find);
 }
+
+struct merge_pair merge_find_pair(const struct tok *t, const char *text,
+                                  const struct merge_sym *l, const struct merge_sym *r)
+{
+    const struct tok_pair_slot *p =
+        l->id < 0 || r->id < 0 ? NULL : tok_pairs_get(&t->pairs, l->id, r->id);
+
+    (void)text;
+    return p ? (struct merge_pair){ .order = p->rank, .id = p->id }
+             : (struct merge_pair){ .id = -1 };
+}
